@@ -231,7 +231,7 @@ static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *resul
 /* Notes what the results are made of. */
 static void derive(const kaon_gauge *links, const kaon_gauge *result, const char *name,
                    const char *function) {
-  kaon_made_as(result->revision, links->revision, function);
+  kaon_made_as(result->revision, links->revision, NULL);
   result->revision->name = name;
   result->revision->remedy = function;
   if (links->revision->sources == 0) kaon_made_of(result->revision, links->revision);

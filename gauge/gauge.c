@@ -127,7 +127,7 @@ kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
     return kaon_fail(to->ctx, KAON_ERR_SHAPE,
                      "gauge: copy from a field on another lattice; create both on the same "
                      "kaon_lattice");
-  kaon_made_as(to->revision, from->revision, "kaon_fatten and kaon_gauge_copy");
+  kaon_made_as(to->revision, from->revision, "kaon_gauge_copy");
   if (to->precision == from->precision && to->reconstruct == from->reconstruct)
     return copy_bits(to, from);
   KAON_RETURN_UNTRAPPED(to->ctx, copy_numbers(to, from));

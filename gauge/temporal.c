@@ -130,8 +130,7 @@ static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
                                   : kaon_wide_open(to, 1, &fixed);
   if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
   if (status == KAON_OK) status = transform(&transporter, &wide, &fixed);
-  if (to != from)
-    kaon_made_as(to->revision, from->revision, "what made them and kaon_gauge_temporal");
+  if (to != from) kaon_made_as(to->revision, from->revision, "kaon_gauge_temporal");
   if (status == KAON_OK) status = kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
   kaon_transporter_release(&transporter);
   kaon_wide_close(&fixed);

@@ -305,6 +305,11 @@ typedef struct kaon_shell_methods {
 KAON_API kaon_status kaon_shell_create(const kaon_space *space, const kaon_space *range,
                                        const kaon_shell_methods *methods, void *user,
                                        const kaon_shell_options *options, kaon_operator **A);
+/** Says that the numbers behind an operator of the application have changed. What was made of it,
+ * such as the interval of kaon_precond_chebyshev(), follows at its next use. Operators that its
+ * functions made need no call. All ranks call it. Local. Errors: ARGUMENT, UNSUPPORTED (A is no
+ * operator of the application). */
+KAON_API kaon_status kaon_shell_changed(kaon_operator *A);
 
 #ifdef __cplusplus
 }

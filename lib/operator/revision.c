@@ -32,6 +32,7 @@ void kaon_replaced(kaon_revision *revision, const char *name, const char *remedy
   forget_sources(revision);
   revision->name = name;
   revision->remedy = remedy;
+  revision->copied = NULL;
   revision->number++;
 }
 
@@ -43,8 +44,9 @@ void kaon_made_of(kaon_revision *revision, kaon_revision *source) {
 }
 
 /* Its own former numbers are lost, so they are no source. */
-void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *remedy) {
-  kaon_replaced(revision, from->name, from->sources > 0 ? remedy : NULL);
+void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *function) {
+  kaon_replaced(revision, from->name, from->remedy);
+  revision->copied = function;
   for (int i = 0; i < from->sources; i++) {
     if (from->source[i].of == revision) continue;
     kaon_made_of(revision, from->source[i].of);
@@ -79,9 +81,12 @@ static kaon_status renew(kaon_revision *revision, int i) {
   const kaon_revision *of = revision->source[i].of;
   if (revision->follow == NULL)
     return kaon_fail(revision->ctx, KAON_ERR_STALE,
-                     "%s: made of revision %llu of the %s, which are at revision %llu now; call %s",
+                     "%s: made of revision %llu of the %s, which are at revision %llu now; call "
+                     "%s%s%s",
                      revision->name, (unsigned long long)revision->source[i].number, of->name,
-                     (unsigned long long)of->number, revision->remedy);
+                     (unsigned long long)of->number, revision->remedy,
+                     revision->copied != NULL ? " and " : "",
+                     revision->copied != NULL ? revision->copied : "");
   KAON_TRY(revision->follow(revision->owner));
   kaon_made_anew(revision);
   return KAON_OK;

@@ -24,6 +24,7 @@ struct kaon_revision {
   uint64_t number;    /* of changes; it only grows */
   const char *name;   /* for sentences: "fat links" */
   const char *remedy; /* the public function that makes the object anew; NULL: there is none */
+  const char *copied; /* the one that then copied it; NULL: none */
   /* Makes the object anew from its sources. NULL: only the caller can. Collective. */
   kaon_status (*follow)(void *owner);
   void *owner; /* the derived object, for `follow` */
@@ -49,8 +50,9 @@ void kaon_changed(kaon_revision *revision);
 void kaon_replaced(kaon_revision *revision, const char *name, const char *remedy);
 /* Adds a source as it is now. NULL: one that never changes. */
 void kaon_made_of(kaon_revision *revision, kaon_revision *source);
-/* The numbers were replaced by those of `from`, or by a copy: they have its sources. */
-void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *remedy);
+/* The numbers were replaced by those of `from`, copied by this public function: they have its
+ * sources. */
+void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *function);
 /* Before an update: the object is STALE until kaon_made_anew(). */
 void kaon_made_never(kaon_revision *revision);
 /* The object was made again of its sources as they are now. */
