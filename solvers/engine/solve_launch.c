@@ -10,7 +10,7 @@
  * expected, nothing is done, x is untouched, and the solve begins in the ordinary way.
  *
  * Recordings are valid for the same vectors, memory and launch choices (replay.c). They are made
- * when these are met for the second time. */
+ * when these are met for the second time, if the loop could be recorded. */
 #include <float.h>
 #include <math.h>
 
@@ -144,7 +144,7 @@ kaon_status kaon_solve_launch_prepare(kaon_solver *s) {
   s->launch.seen = this;
   s->launch.ends.form = KAON_ISSUE_AUTO;
   s->launch.has_whole = 0;
-  if (!again) return KAON_OK;
+  if (!again || s->replay.recorded.form == KAON_ISSUE_AUTO) return KAON_OK;
   const kaon_status status = record(s);
   if (status != KAON_OK) {
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are launched without replay: %s",
