@@ -48,7 +48,7 @@ typedef struct kaon_context kaon_context;
   X(KAON_ERR_SHAPE, 2, "extents, spaces or column counts do not fit")          \
   X(KAON_ERR_ALIAS, 3, "arguments that must not alias do")                     \
   X(KAON_ERR_PRECISION, 4, "precisions do not fit this operation")             \
-  X(KAON_ERR_STALE, 5, "a derived field is older than the links it came from") \
+  X(KAON_ERR_STALE, 5, "an object is older than what it was made of")          \
   X(KAON_ERR_STATE, 6, "the object is not ready for this call")                \
   X(KAON_ERR_UNSUPPORTED, 7, "this combination is not offered")                \
   X(KAON_ERR_NOT_BUILT, 8, "this feature was not compiled in")                 \
