@@ -37,6 +37,7 @@ kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_v
   KAON_TRY(kaon_operator_check_columns(R, b, reduced_b));
   if (b == reduced_b || b->data == reduced_b->data)
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "prepare: b and the reduced b are the same vector");
+  KAON_TRY(kaon_current(R->revision));
   KAON_TRY(R->reduction->prepare(R, b, reduced_b));
   return times(reduced_b, -R->reduction->parent->exponent);
 }
@@ -52,5 +53,6 @@ kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduc
   KAON_TRY(kaon_operator_check_columns(R, b, x));
   if (x->data == b->data || x->data == reduced_x->data)
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "reconstruct: x is the same vector as another one");
+  KAON_TRY(kaon_current(R->revision));
   return R->reduction->reconstruct(R, reduced_x, b, x);
 }

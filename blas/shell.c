@@ -22,6 +22,7 @@ typedef struct application {
   int references;
   kaon_shell_methods methods;
   void *user;
+  kaon_revision *revision; /* counts what kaon_shell_changed() tells of */
 } application;
 
 typedef struct shell {
@@ -220,6 +221,7 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
 static void release_application(application *gone) {
   if (--gone->references > 0) return;
   if (gone->methods.destroy != NULL) gone->methods.destroy(gone->user);
+  kaon_revision_release(&gone->revision);
   free(gone);
 }
 
@@ -271,6 +273,7 @@ static kaon_status allocate(const kaon_operator *like, kaon_precision precision,
   self->ops.capabilities = self->capabilities;
   made->ops = &self->ops;
   made->precision = precision;
+  made->revision = shared->revision;
   shared->references++;
   kaon_space_retain(made->space);
   if (made->range != NULL) kaon_space_retain(made->range);
@@ -322,15 +325,16 @@ static kaon_status create(const kaon_space *space, const kaon_space *range,
                      "shell: functions cannot take vectors in half precision; use single");
   application *own = calloc(1, sizeof *own);
   kaon_status status = KAON_AGREE_MEMORY(space->ctx, own != NULL, "shell: out of host memory");
-  if (status == KAON_OK) {
-    *own = (application){.references = 1, .methods = taken, .user = user};
-    own->methods.destroy = NULL; /* until it has succeeded */
-    status = make(&shape, like.options.precision, own, A);
-    if (status == KAON_OK) own->methods.destroy = taken.destroy;
-    release_application(own);
-  } else {
+  if (status != KAON_OK) {
     free(own);
+    return status;
   }
+  *own = (application){.references = 1, .methods = taken, .user = user};
+  own->methods.destroy = NULL; /* until it has succeeded */
+  status = kaon_agree(space->ctx, kaon_revision_create(space->ctx, "shell", NULL, &own->revision));
+  if (status == KAON_OK) status = make(&shape, like.options.precision, own, A);
+  if (status == KAON_OK) own->methods.destroy = taken.destroy;
+  release_application(own);
   return status;
 }
 
@@ -349,4 +353,14 @@ kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply
   KAON_ENTER(KAON_OF(space), space, apply, A);
   methods.apply = apply;
   return create(space, space, &methods, user, options, A);
+}
+
+kaon_status kaon_shell_changed(kaon_operator *A) {
+  KAON_ENTER(KAON_OF(A), A);
+  if (A->ops->destroy != destroy)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "shell: operator '%s' is not one of the application's; kaon sees its changes",
+                     A->ops->name);
+  kaon_changed(self_of(A)->application->revision);
+  return KAON_OK;
 }

@@ -218,9 +218,23 @@ static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *resul
   return KAON_OK;
 }
 
-static kaon_status check(const kaon_gauge *links, const kaon_gauge *fat, const kaon_gauge *naik) {
+/* Notes what the results are made of. */
+static void derive(const kaon_gauge *links, const kaon_gauge *result, const char *name,
+                   const char *function) {
+  kaon_made_as(result->revision, links->revision, NULL);
+  result->revision->name = name;
+  result->revision->remedy = function;
+  if (links->revision->sources == 0) kaon_made_of(result->revision, links->revision);
+}
+
+static kaon_status begin(const kaon_gauge *links, const kaon_gauge *fat, const kaon_gauge *naik,
+                         const char *function) {
   KAON_TRY(check_result(links, fat, fat, "fat"));
-  return naik != NULL ? check_result(links, naik, fat, "naik") : KAON_OK;
+  if (naik != NULL) KAON_TRY(check_result(links, naik, fat, "naik"));
+  KAON_TRY(kaon_current(links->revision));
+  derive(links, fat, "fat links", function);
+  if (naik != NULL) derive(links, naik, "long links", function);
+  return KAON_OK;
 }
 
 static kaon_status find_kernels(work *w) {
@@ -244,7 +258,6 @@ static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **cop
 /* Sets where a result is computed: in its field, or in a buffer of working precision. */
 static kaon_status place(work *w, kaon_gauge *field, int which, pair *at) {
   if (field == NULL) return KAON_OK;
-  field->revision++;
   if (field->precision != w->precision) KAON_TRY(allocate_workspace(w, which));
   *at = field->precision != w->precision ? w->room[which] : pair_of(field);
   return KAON_OK;
@@ -349,7 +362,7 @@ static kaon_status fatten(const kaon_gauge *thin, const kaon_fatten_options *opt
 static kaon_status fatten_all(const kaon_gauge *thin, const kaon_fatten_options *options,
                               kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
   kaon_fatten_options own;
-  KAON_TRY(check(thin, fat, naik));
+  KAON_TRY(begin(thin, fat, naik, "kaon_fatten"));
   KAON_TRY(kaon_options_share(thin->ctx, KAON_OK, KAON_OPTIONS_FATTEN, options, &own, NULL, 0));
   KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, &own, fat, naik, report));
 }
@@ -368,7 +381,7 @@ static kaon_status fatten_paths(const kaon_gauge *links,
                                 const kaon_fatten_coefficients *coefficients, kaon_gauge *fat,
                                 kaon_gauge *naik, kaon_fatten_report *report) {
   const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  KAON_TRY(check(links, fat, naik));
+  KAON_TRY(begin(links, fat, naik, "kaon_fatten_paths"));
   const kaon_fatten_coefficients *c = coefficients;
   const double all[6] = {c->one, c->three, c->five, c->seven, c->lepage, c->naik};
   for (int i = 0; i < 6; i++)
@@ -397,7 +410,7 @@ static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
   if (status == KAON_OK) status = kaon_site_table_create(w.lattice, &w.sites);
   status = kaon_agree(w.ctx, status);
   const pair field = pair_of(links);
-  links->revision++;
+  kaon_changed(links->revision);
   if (status == KAON_OK) status = unitarise(&w, o, &field, report);
   report->seconds = report->unitarise_seconds;
   release(&w);

@@ -35,6 +35,7 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
                        .precision = precision,
                        .reconstruct = reconstruct};
   kaon_lattice_retain(lattice);
+  KAON_TRY(kaon_revision_create(ctx, KAON_LINKS, NULL, &made->revision));
   const size_t parity_bytes = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) *
                               (size_t)reconstruct * (size_t)lattice->stencil.width *
                               kaon_precision_bytes(precision);
@@ -58,7 +59,7 @@ kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
     kaon_gauge_destroy(&made);
     return status;
   }
-  made->revision = 0;
+  made->revision->number = 0;
   *gauge = made;
   return KAON_OK;
 }
@@ -73,6 +74,7 @@ void kaon_gauge_destroy(kaon_gauge **gauge) {
   *gauge = NULL;
   if (--gone->references > 0) return;
   kaon_pool_release(gone->ctx, gone->links[0]);
+  kaon_revision_release(&gone->revision);
   kaon_lattice_destroy(&gone->lattice);
   free(gone);
 }
@@ -82,7 +84,7 @@ kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge) {
 }
 
 uint64_t kaon_gauge_revision(const kaon_gauge *gauge) {
-  return gauge != NULL ? gauge->revision : 0;
+  return gauge != NULL ? gauge->revision->number : 0;
 }
 
 kaon_precision kaon_gauge_precision(const kaon_gauge *gauge) {
@@ -102,7 +104,6 @@ static kaon_status copy_bits(kaon_gauge *to, const kaon_gauge *from) {
   const size_t bytes = 2 * (size_t)((const char *)from->links[1] - (const char *)from->links[0]);
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(to->ctx, 1, 0, &launch));
-  to->revision++;
   to->ctx->backend->gauge[to->precision]->copy(&launch, to->links[0], from->links[0], bytes);
   return KAON_OK;
 }
@@ -111,7 +112,6 @@ static kaon_status copy_numbers(kaon_gauge *to, const kaon_gauge *from) {
   KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   if (to->precision == KAON_DOUBLE && to->reconstruct == KAON_RECONSTRUCT_18) {
     wide = (kaon_wide_links){.lattice = to->lattice, .links = {to->links[0], to->links[1]}};
-    to->revision++;
     return kaon_wide_decode(from, &wide);
   }
   KAON_TRY(kaon_wide_open(from, 0, &wide));
@@ -125,6 +125,7 @@ kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
     return kaon_fail(to->ctx, KAON_ERR_SHAPE,
                      "gauge: copy from a field on another lattice; create both on the same "
                      "kaon_lattice");
+  kaon_made_as(to->revision, from->revision, "kaon_gauge_copy");
   if (to->precision == from->precision && to->reconstruct == from->reconstruct)
     return copy_bits(to, from);
   KAON_RETURN_UNTRAPPED(to->ctx, copy_numbers(to, from));

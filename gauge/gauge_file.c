@@ -114,10 +114,8 @@ static kaon_status read_into(kaon_gauge *gauge, const char *path, kaon_gauge_rea
   KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
   kaon_status status = read_verified(&wide, path, options, info);
-  if (status == KAON_OK)
-    status = kaon_wide_commit(gauge, &wide, 0, path);
-  else
-    gauge->revision++; /* the old links are lost */
+  kaon_replaced(gauge->revision, KAON_LINKS, NULL); /* the old links are lost */
+  if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, path);
   return status;
 }
 

@@ -6,6 +6,10 @@
 
 #include "gauge/gauge_ops.h"
 #include "lib/grid/site_table.h"
+#include "lib/operator/revision.h"
+
+/* Name of links that were made of nothing else, for sentences. */
+#define KAON_LINKS "links"
 
 struct kaon_gauge {
   int references;
@@ -13,7 +17,7 @@ struct kaon_gauge {
   kaon_lattice *lattice; /* retained */
   kaon_precision precision;
   kaon_reconstruct reconstruct;
-  uint64_t revision;
+  kaon_revision *revision;
   void *links[2]; /* one array a parity, odd directly after even (lib/vector/README.md) */
 };
 
@@ -40,7 +44,7 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
  * is the field's own array if it is wide; then its content is lost if the new links are abandoned.
  * Collective. */
 kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
-/* Stores changed links in the field and increments its revision. Refuses links off SU(3)
+/* Stores changed links in the field and counts the change. Refuses links off SU(3)
  * (UNITARITY, NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`. `what` begins
  * the message. */
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,

@@ -165,6 +165,7 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
     status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
   status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */
   if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
+  if (status == KAON_OK) kaon_replaced(gauge->revision, KAON_LINKS, NULL);
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
   return status;
 }

@@ -25,6 +25,7 @@ static kaon_status fill_links(kaon_gauge *gauge, int kind, double eps, uint64_t 
   KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_AUTO(kaon_site_table_release) kaon_site_table table = {0};
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
+  kaon_replaced(gauge->revision, KAON_LINKS, NULL);
   kaon_status status = kaon_site_table_create(gauge->lattice, &table);
   if (status == KAON_OK) status = run(&wide, &table, kind, eps, seed);
   KAON_TRY(kaon_agree(gauge->ctx, status));

@@ -130,6 +130,7 @@ static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
                       : kaon_wide_open(to, 1, &fixed));
   KAON_TRY(kaon_transporter_create(&wide, &transporter));
   KAON_TRY(transform(&transporter, &wide, &fixed));
+  if (to != from) kaon_made_as(to->revision, from->revision, "kaon_gauge_temporal");
   return kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
 }
 

@@ -60,7 +60,7 @@ kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wid
 
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
                              const char *what) {
-  gauge->revision++;
+  kaon_changed(gauge->revision);
   if (check || gauge->reconstruct != KAON_RECONSTRUCT_18) KAON_TRY(kaon_wide_check(wide, what));
   if (wide->links[0] == gauge->links[0]) return KAON_OK;
   kaon_launch launch;

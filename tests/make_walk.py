@@ -41,6 +41,7 @@ CALLS = {
     "kaon_operator_prepare": {"R": "w.reduced", "b": "w.x", "reduced_b": "w.even"},
     "kaon_operator_reconstruct": {"R": "w.reduced", "reduced_x": "w.even", "b": "w.x", "x": "w.y"},
     "kaon_operator_create_shell": {"apply": "walk_shell_apply"},
+    "kaon_shell_changed": {"A": "w.shell"},
     "kaon_shell_create": {"range": "NULL", "methods": "&w.methods"},
     "kaon_precond_jacobi": {"A": "w.laplace"},
     "kaon_precond_chebyshev": {"A": "w.laplace"},

@@ -271,28 +271,6 @@ static void daggers_that_are_not_offered_are_refused(void **state) {
   close_fixture(&f);
 }
 
-static void they_follow_new_links(void **state) {
-  fixture f;
-  kaon_operator *normal = NULL;
-  double before, after;
-  (void)state;
-  if (!open_fixture(&f, MACHINE_CPU, 0)) return;
-  must(f.ctx, kaon_operator_normal(f.A, &normal));
-  kaon_vector *x = noise(&f, 1, 1), *y = vector(&f, 1);
-  must(f.ctx, kaon_operator_apply(normal, KAON_PLAIN, x, y));
-  before = norm2(&f, y);
-  must(f.ctx, kaon_gauge_weak(f.gauge, 0.2, 2));
-  must_refuse(f.ctx, KAON_ERR_STALE, kaon_operator_apply(normal, KAON_PLAIN, x, y));
-  must(f.ctx, kaon_dirac_update(f.A));
-  must(f.ctx, kaon_operator_apply(normal, KAON_PLAIN, x, y));
-  after = norm2(&f, y);
-  assert_true(before != after);
-  kaon_vector_destroy(&x);
-  kaon_vector_destroy(&y);
-  kaon_operator_destroy(&normal);
-  close_fixture(&f);
-}
-
 /* ---- between two spaces ---- */
 
 enum { SMALL = 3, LARGE = 5 };
@@ -353,7 +331,6 @@ int main(void) {
       cmocka_unit_test(solvers_have_a_dagger),
       cmocka_unit_test(a_solver_serves_methods_that_need_its_dagger),
       cmocka_unit_test(daggers_that_are_not_offered_are_refused),
-      cmocka_unit_test(they_follow_new_links),
       cmocka_unit_test(rectangular_operators_have_both),
   };
   return test_main(cases, NULL, NULL);

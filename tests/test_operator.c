@@ -40,7 +40,7 @@ enum {
   OF_MATRIX = ROWS | ABSOLUTE | AHEAD | PARTIAL
 };
 /* Bits of methods that may be missing. */
-enum { LOCAL = 1, DIAGONAL = 2, RESERVE = 4, CHECK = 8 };
+enum { LOCAL = 1, DIAGONAL = 2, RESERVE = 4 };
 
 static kaon_vector *vector_of(const kaon_operator *A, int columns) {
   kaon_vector *v = NULL;
@@ -280,10 +280,8 @@ static void check_operator(kaon_operator *A, unsigned methods, unsigned capabili
   assert_int_equal(ops->local != NULL, (methods & LOCAL) != 0);
   assert_int_equal(ops->diagonal != NULL, (methods & DIAGONAL) != 0);
   assert_int_equal(ops->reserve != NULL, (methods & RESERVE) != 0);
-  assert_int_equal(ops->check != NULL, (methods & CHECK) != 0);
   assert_ptr_equal(kaon_operator_space(A), kaon_operator_range(A));
   must(A->ctx, kaon_operator_reserve(A, KAON_PLAIN, COLUMNS));
-  if (ops->check != NULL) must(A->ctx, ops->check(A));
   check_twin(A);
   if (ops->diagonal != NULL) check_diagonal(A);
   check_capabilities(A, capabilities);
@@ -298,7 +296,7 @@ static void wilson_operators_are_what_they_say(void **state) {
     dirac_case c;
     if (!case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_WEAK, 11)) skip();
     kaon_operator *M = case_dirac(&c, 0.12, clover, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
-    const unsigned all = LOCAL | RESERVE | CHECK;
+    const unsigned all = LOCAL | RESERVE;
     check_operator(M, all | DIAGONAL, FREE | COUPLINGS);
     for (int form = KAON_EVEN_ODD_SYMMETRIC; form <= KAON_EVEN_ODD_NONE; form++) {
       kaon_operator *R = case_even_odd(&c, M, (kaon_even_odd)form, KAON_EVEN, 0);
@@ -322,9 +320,9 @@ static void staggered_operators_are_what_they_say(void **state) {
     if (!staggered_open(&s, KAON_ISA_AUTO, extents, 1, improved)) skip();
     kaon_operator *M =
         staggered_operator(&s, 0.1, 0, KAON_PHASES_MILC, KAON_DOUBLE, KAON_RECONSTRUCT_18);
-    check_operator(M, DIAGONAL | RESERVE | CHECK, COUPLINGS);
+    check_operator(M, DIAGONAL | RESERVE, COUPLINGS);
     must(s.c.ctx, kaon_staggered_even_odd(M, KAON_EVEN, &R));
-    check_operator(R, RESERVE | CHECK, 0);
+    check_operator(R, RESERVE, 0);
     kaon_operator_destroy(&R);
     kaon_operator_destroy(&M);
     staggered_close(&s);
@@ -368,22 +366,22 @@ static void operators_of_matrices_are_what_they_say(void **state) {
   kaon_precond_options precond = KAON_PRECOND_OPTIONS_INIT;
   const int block[4] = {12, 0, 0, 0};
   if (!open_rows(&r, KAON_ISA_AUTO)) skip();
-  check_operator(r.A, LOCAL | DIAGONAL | RESERVE | CHECK, OF_MATRIX);
+  check_operator(r.A, LOCAL | DIAGONAL | RESERVE, OF_MATRIX);
   must(r.ctx, kaon_operator_local_part(r.A, block, KAON_DOUBLE, KAON_RECONSTRUCT_18, &K));
-  check_operator(K, LOCAL | DIAGONAL | RESERVE | CHECK, OF_MATRIX);
+  check_operator(K, LOCAL | DIAGONAL | RESERVE, OF_MATRIX);
   kaon_operator_destroy(&K);
   must(r.ctx, kaon_precond_jacobi(r.A, &K));
-  check_operator(K, CHECK, POINTWISE);
+  check_operator(K, 0, POINTWISE);
   kaon_operator_destroy(&K);
   must(r.ctx, kaon_precond_chebyshev(r.A, NULL, &K));
-  check_operator(K, RESERVE | CHECK, 0);
+  check_operator(K, RESERVE, 0);
   kaon_operator_destroy(&K);
   must(r.ctx, kaon_schwarz_create(r.A, NULL, &K));
-  K->precision == KAON_DOUBLE ? check_operator(K, RESERVE | CHECK, 0) : check_capabilities(K, 0);
+  K->precision == KAON_DOUBLE ? check_operator(K, RESERVE, 0) : check_capabilities(K, 0);
   kaon_operator_destroy(&K);
   precond.kind = KAON_PRECOND_IC0;
   must(r.ctx, kaon_precond_create(r.matrix, &precond, &K));
-  check_operator(K, RESERVE | CHECK, 0);
+  check_operator(K, RESERVE, 0);
   kaon_operator_destroy(&K);
   must(r.ctx, kaon_kaczmarz_reduce(r.A, NULL, &K));
   check_operator(K, RESERVE, 0);

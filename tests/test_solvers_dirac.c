@@ -407,27 +407,6 @@ static void a_full_lattice_guess_is_used(void **state) {
   close_world(&w);
 }
 
-static void changed_links_are_stale(void **state) {
-  (void)state;
-  world w;
-  kaon_solver *s = NULL;
-  kaon_solver_options o = options_of(KAON_CGNR, KAON_HALF);
-  kaon_column_report r;
-  open_world(&w, NULL, small_extents, 0.12, 1.0, 1, 1);
-  set_sources(&w, 0, 5);
-  kaon_operator *R = reduce(&w, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0);
-  must(w.ctx, kaon_solver_create(R, 1, &o, &s));
-  must(w.ctx, kaon_gauge_weak(w.gauge, 0.3, 12));
-  must_refuse(w.ctx, KAON_ERR_STALE, kaon_solver_solve(s, w.b, w.x, &r, NULL));
-  must(w.ctx, kaon_dirac_update(w.M));
-  must(w.ctx, kaon_solver_solve(s, w.b, w.x, &r, NULL));
-  assert_int_equal(r.reason, KAON_CONVERGED);
-  assert_true(true_residual(&w) <= 1.1e-10);
-  kaon_solver_destroy(&s);
-  kaon_operator_destroy(&R);
-  close_world(&w);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_method_solves_every_form),
@@ -437,7 +416,6 @@ int main(void) {
       cmocka_unit_test(columns_together_are_columns_alone),
       cmocka_unit_test(early_ends_leave_other_columns_alone),
       cmocka_unit_test(a_full_lattice_guess_is_used),
-      cmocka_unit_test(changed_links_are_stale),
   };
   return test_main(tests, NULL, NULL);
 }

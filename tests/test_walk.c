@@ -28,7 +28,7 @@ static struct {
   kaon_space *own_space;
   kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve;
   kaon_gauge *own, *improved[2], *links, *fat, *naik;
-  kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *ic0,
+  kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *shell, *ic0,
       *schwarz, *kaczmarz;
   kaon_matrix *matrix;
   kaon_solver *solver, *relaxation;
@@ -291,6 +291,7 @@ static void make_operators(void) {
   w.kaczmarz = LAST;
   OPERATOR(kaon_kaczmarz_preconditioner(w.laplace, NULL, 1, made));
   OPERATOR(kaon_operator_create_shell(w.space, walk_shell_apply, NULL, NULL, made));
+  w.shell = LAST;
   OPERATOR(kaon_shell_create(w.space, w.own_space, &w.methods, NULL, NULL, made));
   must(NULL, kaon_gauge_create(w.elsewhere, KAON_DOUBLE, KAON_RECONSTRUCT_18, &elsewhere));
   OPERATOR(kaon_dirac_create(elsewhere, NULL, made));

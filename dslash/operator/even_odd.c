@@ -91,7 +91,6 @@ kaon_status kaon_schur_apply(kaon_operator *A, kaon_mode mode, const kaon_vector
   const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   const kaon_fields *fields = self->fields;
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  KAON_TRY(kaon_fields_check(fields));
   if (self->form == KAON_FORM_SQUARED) mode = KAON_PLAIN;
   if (begins_with_sites(self, mode))
     KAON_TRY(fields->family->action->site(fields, (int)self->parity, mode, KAON_SITE_INVERSE, x, y,
@@ -107,7 +106,6 @@ kaon_status kaon_schur_apply_updated(kaon_operator *A, kaon_mode mode, int slot,
   const kaon_fields *fields = self->fields;
   const kaon_action *action = fields->family->action;
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  KAON_TRY(kaon_fields_check(fields));
   if (begins_with_sites(self, mode) && action->updated_site != NULL) {
     KAON_TRY(action->updated_site(fields, (int)self->parity, mode, KAON_SITE_INVERSE, slot, sign, w,
                                   x, y, &gate));
@@ -149,7 +147,6 @@ static kaon_status prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *
   const kaon_vector *from_q;
   kaon_vector b_p, b_q, t;
   kaon_fused hop = {.a = 1, .b = -family->hop, .kind = KAON_SITE_INVERSE};
-  KAON_TRY(kaon_fields_check(fields));
   KAON_TRY(kaon_vector_view(b, (kaon_parity)p, &b_p));
   KAON_TRY(kaon_vector_view(b, (kaon_parity)q, &b_q));
   KAON_TRY(get_scratch(R, b->nrhs, &t));
@@ -174,7 +171,6 @@ static kaon_status reconstruct(kaon_operator *R, const kaon_vector *reduced_x, c
   const int p = (int)self->parity, q = 1 - p;
   kaon_vector b_q, x_p, x_q;
   kaon_fused hop = {.a = 1, .b = -family->hop, .kind = KAON_SITE_INVERSE};
-  KAON_TRY(kaon_fields_check(fields));
   KAON_TRY(kaon_vector_view(b, (kaon_parity)q, &b_q));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &x_p));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)q, &x_q));
@@ -198,7 +194,6 @@ static kaon_status lift(kaon_operator *R, const kaon_vector *reduced_r, kaon_vec
   const kaon_family *family = parent->family;
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const int p = (int)self->parity;
-  KAON_TRY(kaon_fields_check(parent));
   if (family->has_sites && is_symmetric(self) && !self->fields->temporal)
     return family->action->site(parent, p, KAON_PLAIN, KAON_SITE_TERM, reduced_r, r, pass);
   KAON_TRY(rotate(self, p, KAON_DAGGER, reduced_r, r, pass));
@@ -212,7 +207,6 @@ static kaon_status lift(kaon_operator *R, const kaon_vector *reduced_r, kaon_vec
 static kaon_status guess(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(R);
   kaon_vector x_p;
-  KAON_TRY(kaon_fields_check(self->fields));
   KAON_TRY(kaon_vector_view(x, self->parity, &x_p));
   return rotate(self, (int)self->parity, KAON_PLAIN, &x_p, reduced_x, NULL);
 }
@@ -220,20 +214,17 @@ static kaon_status guess(kaon_operator *R, const kaon_vector *x, kaon_vector *re
 /* ---- form NONE: only the rotations ---- */
 
 static kaon_status prepare_full(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b) {
-  KAON_TRY(kaon_fields_check(kaon_fields_of(R)));
   return rotate(kaon_lattice_operator_of(R), KAON_FULL, KAON_PLAIN, b, reduced_b, NULL);
 }
 
 static kaon_status reconstruct_full(kaon_operator *R, const kaon_vector *reduced_x,
                                     const kaon_vector *b, kaon_vector *x) {
   (void)b;
-  KAON_TRY(kaon_fields_check(kaon_fields_of(R)));
   return rotate(kaon_lattice_operator_of(R), KAON_FULL, KAON_DAGGER, reduced_x, x, NULL);
 }
 
 static kaon_status lift_full(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                              const kaon_pass *pass) {
-  KAON_TRY(kaon_fields_check(kaon_fields_of(R)));
   KAON_TRY(rotate(kaon_lattice_operator_of(R), KAON_FULL, KAON_DAGGER, reduced_r, r, pass));
   return kaon_pass_sum_separately(r, pass);
 }

@@ -1,11 +1,15 @@
 /* fields.c - families of lattice operators and the sets of fields that they share: one set for each
- * precision and link storage in use. Sets are filled from the family's links; this file detects
- * when they are stale. */
+ * precision and link storage in use. Sets are filled from the family's links. */
 #include <stdlib.h>
 
 #include <kaon/context.h>
 
 #include "dslash/operator/frame.h"
+
+static kaon_status links_current(const kaon_gauge *links, const kaon_gauge *more) {
+  KAON_TRY(kaon_current(links->revision));
+  return more != NULL ? kaon_current(more->revision) : KAON_OK;
+}
 
 kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
                                kaon_gauge *more, int inner, kaon_family **family) {
@@ -18,6 +22,7 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                      "possible, and at most 2^31 sites of five dimensions on a rank (here %lld); "
                      "use more ranks for more",
                      action->name, inner, KAON_INNER_MAX, (long long)(inner * lattice->volume));
+  KAON_TRY(links_current(links, more));
   kaon_family *made = calloc(1, size);
   if (made == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
@@ -32,8 +37,13 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                         .has_sites = action->site != NULL};
   for (int i = 0; i < 2; i++)
     if (made->links[i] != NULL) kaon_gauge_retain(made->links[i]);
+  kaon_status status =
+      kaon_revision_create(made->ctx, action->name, action->update, &made->revision);
+  for (int i = 0; i < 2 && status == KAON_OK; i++)
+    if (made->links[i] != NULL) kaon_made_of(made->revision, made->links[i]->revision);
+  if (status != KAON_OK) kaon_family_release(&made);
   *family = made;
-  return KAON_OK;
+  return status;
 }
 
 void kaon_family_release(kaon_family **family) {
@@ -42,6 +52,7 @@ void kaon_family_release(kaon_family **family) {
   if (gone == NULL || --gone->references > 0) return;
   if (gone->action->release_family != NULL) gone->action->release_family(gone);
   for (int i = 0; i < 2; i++) kaon_gauge_destroy(&gone->links[i]);
+  kaon_revision_release(&gone->revision);
   free(gone);
 }
 
@@ -49,17 +60,17 @@ void kaon_family_release(kaon_family **family) {
 
 static kaon_status fill(kaon_fields *fields) {
   const kaon_family *family = fields->family;
-  fields->filled = 0;
   KAON_TRY(family->action->fill(fields));
   if (fields->rotation != NULL) KAON_TRY(kaon_temporal_update(fields->rotation, family->links[0]));
-  for (int i = 0; i < 2; i++)
-    if (family->links[i] != NULL) fields->revision[i] = kaon_gauge_revision(family->links[i]);
   fields->filled = 1;
   return KAON_OK;
 }
 
 kaon_status kaon_family_update(kaon_family *family) {
+  KAON_TRY(links_current(family->links[0], family->links[1]));
   kaon_status worst = KAON_OK;
+  kaon_made_never(family->revision);
+  for (kaon_fields *f = family->first; f != NULL; f = f->next) f->filled = 0;
   for (int doubles = 1; doubles >= 0;
        doubles--) /* the other precisions may round what these hold */
     for (kaon_fields *f = family->first; f != NULL; f = f->next) {
@@ -67,31 +78,14 @@ kaon_status kaon_family_update(kaon_family *family) {
       const kaon_status status = fill(f);
       if (status != KAON_OK) worst = status;
     }
-  return kaon_agree(family->ctx, worst);
+  KAON_TRY(kaon_agree(family->ctx, worst));
+  kaon_made_anew(family->revision);
+  return KAON_OK;
 }
 
 kaon_status kaon_fields_need_rotation(kaon_fields *fields) {
   if (!fields->temporal || fields->rotation != NULL) return KAON_OK;
   return kaon_temporal_create(fields->family->links[0], &fields->rotation);
-}
-
-kaon_status kaon_fields_check(const kaon_fields *fields) {
-  const kaon_family *family = fields->family;
-  const kaon_action *action = family->action;
-  if (!fields->filled)
-    return kaon_fail(family->ctx, KAON_ERR_STALE,
-                     "%s: the last %s of this operator failed; remove the cause and call it again",
-                     action->name, action->update);
-  for (int i = 0; i < 2; i++) {
-    const kaon_gauge *links = family->links[i];
-    if (links == NULL || kaon_gauge_revision(links) == fields->revision[i]) continue;
-    return kaon_fail(family->ctx, KAON_ERR_STALE,
-                     "%s: the links are at revision %llu but this operator was made from revision "
-                     "%llu; call %s",
-                     action->name, (unsigned long long)kaon_gauge_revision(links),
-                     (unsigned long long)fields->revision[i], action->update);
-  }
-  return KAON_OK;
 }
 
 /* ---- sets of fields ---- */
@@ -112,7 +106,6 @@ void kaon_fields_release(kaon_fields **fields) {
 /* Adds the T and T^-1 that an existing set lacks. */
 static kaon_status extend(kaon_fields *fields, unsigned sites) {
   const unsigned missing = sites & ~fields->sites;
-  KAON_TRY(kaon_fields_check(fields));
   if (missing == 0 || !fields->family->has_sites) return KAON_OK;
   KAON_TRY(fields->family->action->fill_sites(fields, missing));
   fields->sites |= missing;
@@ -127,6 +120,7 @@ static kaon_status build(kaon_fields *fields) {
 kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
                             kaon_reconstruct reconstruct, int temporal, unsigned sites,
                             kaon_fields **fields) {
+  KAON_TRY(kaon_current(family->revision));
   for (kaon_fields *f = family->first; f != NULL; f = f->next) {
     if (f->precision != precision || f->reconstruct != reconstruct || f->temporal != temporal)
       continue;

@@ -118,6 +118,7 @@ struct kaon_family {
   kaon_operator_ops ops[KAON_FORMS];
   const void *capabilities[KAON_FORMS][KAON_CAPABILITIES];
   kaon_fields *first;
+  kaon_revision *revision; /* of all sets of fields, made of the links */
 };
 
 /* The common part of a set of fields. */
@@ -128,8 +129,7 @@ struct kaon_fields {
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   int temporal;
-  int filled;              /* 0: never filled, or the last attempt failed */
-  uint64_t revision[2];    /* of the family's links when filled */
+  int filled;              /* 0: not yet, or not yet by the present update */
   unsigned sites;          /* bits: T and T^-1 that are stored */
   kaon_stencil stencil;    /* the lattice's; an action may replace its tables */
   kaon_temporal *rotation; /* NULL: no operator on these fields prepares sources */
@@ -142,7 +142,8 @@ struct kaon_fields {
 kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
                                kaon_gauge *more, int inner, kaon_family **family);
 void kaon_family_release(kaon_family **family);
-/* Fills all sets of the family from the present links. Collective. */
+/* Fills all sets of the family from the present links. Collective. Errors: STALE (the links
+ * themselves); those of the action. */
 kaon_status kaon_family_update(kaon_family *family);
 /* Returns the family's fields in this storage as a new reference. They are filled, and have at
  * least `sites`. Errors: STALE (the links changed, and the update must come first); those of the
@@ -153,8 +154,6 @@ kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
 void kaon_fields_release(kaon_fields **fields);
 /* Creates the rotation of a temporal set if it has none yet. */
 kaon_status kaon_fields_need_rotation(kaon_fields *fields);
-/* Returns OK, or STALE and sets the error message. */
-kaon_status kaon_fields_check(const kaon_fields *fields);
 
 /* ---- operators (lattice_operator.c) ---- */
 

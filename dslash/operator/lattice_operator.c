@@ -15,7 +15,6 @@ kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const k
   const kaon_fields *fields = self->fields;
   const kaon_family *family = fields->family;
   const int has_sites = family->has_sites && !kaon_is_coupling(self);
-  KAON_TRY(kaon_fields_check(fields));
   const kaon_pass gate = kaon_pass_gate_only(pass);
   kaon_vector xs[2], ys[2];
   for (int p = 0; p < 2; p++) {
@@ -53,14 +52,10 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
   return (kaon_cost){.flops = sites * site.flops, .bytes = sites * site.bytes};
 }
 
-static kaon_status check(const kaon_operator *A) {
-  return kaon_fields_check(kaon_fields_of(A));
-}
-
 static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const kaon_fields *fields = kaon_fields_of(M);
   const kaon_family *family = fields->family;
-  KAON_TRY(kaon_fields_check(fields));
+  KAON_TRY(kaon_current(M->revision));
   KAON_AUTOFREE double *host =
       calloc((size_t)kaon_space_caller_rows(d->space) * (size_t)d->space->ncomp, sizeof *host);
   KAON_TRY(KAON_AGREE_MEMORY(M->ctx, host != NULL, "%s: out of host memory for the diagonal",
@@ -88,7 +83,8 @@ static kaon_status operator_new(kaon_fields *fields, kaon_form form, kaon_parity
   *A = kaon_operator_new((kaon_operator){.ops = &family->ops[form],
                                          .ctx = family->ctx,
                                          .space = &family->spaces[parity],
-                                         .precision = fields->precision},
+                                         .precision = fields->precision,
+                                         .revision = family->revision},
                          sizeof(kaon_lattice_operator));
   if (*A == NULL)
     return kaon_fail(family->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
@@ -194,7 +190,6 @@ static void set_methods(kaon_family *family, kaon_form form) {
                           .local = action->blocks ? local_part : NULL,
                           .diagonal = form == KAON_FORM_WHOLE ? diagonal : NULL,
                           .reserve = full ? kaon_lattice_operator_reserve : kaon_schur_reserve,
-                          .check = check,
                           .cost = cost,
                           .destroy = destroy};
 }
@@ -254,7 +249,7 @@ kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_p
                      "%s: in, out and the operator have precisions %d, %d and %d (0 double, 1 "
                      "single, 2 half); convert with kaon_vector_copy",
                      what, (int)in->precision, (int)out->precision, (int)fields->precision);
-  KAON_TRY(kaon_fields_check(fields));
+  KAON_TRY(kaon_current(M->revision));
   const kaon_fused bare = {.b = 1, .stencil = kaon_stencil_of(self, mode)};
   return family->action->hop(fields, (int)parity, mode, &bare, in, out, NULL);
 }

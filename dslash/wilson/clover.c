@@ -41,10 +41,8 @@ static kaon_status take_blocks(kaon_dirac_fields *fields, kaon_blocks *blocks) {
 static const double *blocks_in_double(const kaon_dirac_fields *fields, kaon_site_kind kind,
                                       int parity) {
   const kaon_family *family = fields->base.family;
-  const uint64_t now = kaon_gauge_revision(family->links[0]);
   for (const kaon_fields *f = family->first; f != NULL; f = f->next) {
-    const int current =
-        f->filled && f->revision[0] == now && f->sites & kaon_site_bit(kind, parity);
+    const int current = f->filled && f->sites & kaon_site_bit(kind, parity);
     if (current && f->precision == KAON_DOUBLE && f->temporal == fields->base.temporal)
       return kaon_dirac_fields_of(f)->blocks[kind][parity].data;
   }

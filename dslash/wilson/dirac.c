@@ -94,7 +94,7 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
   if (family->csw == 0)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
                      "clover logdet: csw is 0, so there is no clover term (its determinant is 1)");
-  KAON_TRY(kaon_fields_check(fields));
+  KAON_TRY(kaon_current(M->revision));
   kaon_clover_det det;
   KAON_TRY(kaon_dirac_family_det(family, parity, &det));
   if (negative == NULL && det.negative % 2 != 0)

@@ -17,8 +17,9 @@ extern "C" {
 /** @{ */
 
 /** Creates Jacobi's preconditioner: K x = x / d, component by component, with d the present
- * diagonal of A. In A's precision, double or single; also offered in the other one. A is not needed
- * afterwards. Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half
+ * diagonal of A. In A's precision, double or single; also offered in the other one. K follows changes
+ * of A (kaon_dirac_update(), kaon_shell_changed()) at its next use, and then has the errors below.
+ * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half
  * precision), SINGULAR, NOT_FINITE (on the diagonal; with the row, counted on its rank from 1 in
  * the caller's order), MEMORY, those of A. */
 KAON_API kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K);
@@ -49,14 +50,18 @@ typedef struct kaon_chebyshev_options {
  * A is Hermitian positive definite, with positive D, and is retained. K is positive definite
  * too, as long as no eigenvalue exceeds `high` by much. It needs no sums over ranks. A singular A
  * without negative eigenvalues is accepted, for systems that have a solution. `options` NULL: the
- * defaults. Collective. Errors: those of kaon_precond_jacobi(); ARGUMENT (an option out of range;
+ * defaults.
+ *
+ * After changes of A (kaon_dirac_update(), kaon_shell_changed()) an interval is estimated again at
+ * the next use of K, which takes memory and can have the errors below. One that was given stays.
+ * Collective. Errors: those of kaon_precond_jacobi(); ARGUMENT (an option out of range;
  * low >= high; the estimate saw a negative eigenvalue, which the sentence names).
  *
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, sections 12.3.2 and
  * 6.6. */
 KAON_API kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                             kaon_operator **K);
-/** The interval of such a K. Local. Errors: ARGUMENT (no such operator). */
+/** The interval of such a K, as last used. Local. Errors: ARGUMENT (no such operator). */
 KAON_API kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, double *low,
                                                      double *high);
 /** @} */

@@ -32,7 +32,8 @@ static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const ka
                                                        .space = from,
                                                        .range = to != from ? to : NULL,
                                                        .precision = A->precision,
-                                                       .exponent = exponent},
+                                                       .exponent = exponent,
+                                                       .revision = A->revision},
                                        sizeof(derived));
   kaon_status status = KAON_CHECK_MEMORY(A->ctx, D != NULL, "%s: out of host memory", ops->name);
   status = kaon_same(A->ctx, status, ops->name, NULL, 0);
@@ -58,11 +59,6 @@ static kaon_status make_twin(kaon_operator *D, kaon_precision precision,
   return status;
 }
 
-static kaon_status check(const kaon_operator *D) {
-  const kaon_operator *A = self_of(D)->A;
-  return A->ops->check != NULL ? A->ops->check(A) : KAON_OK;
-}
-
 /* ---- the adjoint ---- */
 
 static kaon_status adjoint_apply(kaon_operator *D, kaon_mode mode, const kaon_vector *x,
@@ -82,7 +78,6 @@ static const kaon_operator_ops adjoint_ops = {.name = "adjoint",
                                               .apply = adjoint_apply,
                                               .twin = make_twin,
                                               .reserve = adjoint_reserve,
-                                              .check = check,
                                               .cost = adjoint_cost,
                                               .destroy = destroy};
 
@@ -128,7 +123,6 @@ static const kaon_operator_ops normal_ops = {.name = "normal",
                                              .apply = normal_apply,
                                              .twin = make_twin,
                                              .reserve = normal_reserve,
-                                             .check = check,
                                              .cost = normal_cost,
                                              .destroy = destroy};
 

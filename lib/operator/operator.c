@@ -131,6 +131,7 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
     return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
                      A->ops->name);
   KAON_TRY(check_pass(A, y, pass));
+  KAON_TRY(kaon_current(A->revision));
   KAON_TRY(kaon_begin_work(A->ctx, &A->at_work, "operator", A->ops->name));
   kaon_operator_retain(A);
   const kaon_status status = A->ops->apply(A, mode, x, y, pass);

@@ -6,6 +6,7 @@
 
 #include "lib/operator/domains.h"
 #include "lib/operator/pass.h"
+#include "lib/operator/revision.h"
 
 /* How `local` cuts an operator. */
 typedef struct kaon_local {
@@ -47,9 +48,6 @@ typedef struct kaon_operator_ops {
   /* Allocates what applications in this mode to up to `columns` columns need, so that no
    * application inside a solve allocates. NULL: nothing is needed. */
   kaon_status (*reserve)(kaon_operator *A, kaon_mode mode, int columns);
-  /* Fails like an application if what A is made of has changed since (for example a gauge field).
-   * NULL: the caller applies A to no column instead. */
-  kaon_status (*check)(const kaon_operator *A);
   kaon_cost (*cost)(const kaon_operator *A, int columns);
   void (*destroy)(kaon_operator *A); /* frees self and A, and releases what they retain */
   /* [KAON_CAPABILITIES]: the structure of each kind, NULL where it is not offered. NULL: none. */
@@ -97,6 +95,8 @@ struct kaon_operator {
    * A' of A = 2^exponent A', and K' of K, whose factor no method sees. Solves and blas/apply.c
    * return to the user's units. */
   int exponent;
+  kaon_revision *revision; /* of its numbers, owned by self or by what that keeps alive. NULL: they
+                              never change */
   int references;
   int at_work; /* 1: it is being applied (kaon_begin_work) */
   void *self;
@@ -117,7 +117,7 @@ kaon_status kaon_operator_check_vector(const kaon_operator *A, const kaon_space 
                                        const kaon_vector *v, const char *name);
 kaon_status kaon_operator_check_columns(const kaon_operator *A, const kaon_vector *x,
                                         const kaon_vector *y);
-/* Checks shapes, precisions and aliasing, then applies A'. Solvers call this. */
+/* Checks shapes, precisions, aliasing and that A is current, then applies A'. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 /* An operator with the methods, context, spaces and precision of `like`, one reference, and `bytes`

@@ -141,7 +141,8 @@ kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse
                       .ctx = solver->ctx,
                       .space = solver->A->space,
                       .precision = solver->A->precision,
-                      .exponent = -kaon_solver_exponent(solver, kaon_reduces_within(solver->A))},
+                      .exponent = -kaon_solver_exponent(solver, kaon_reduces_within(solver->A)),
+                      .revision = solver->revision},
       sizeof(inversion));
   if (A == NULL) return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
   inversion *self = A->self;

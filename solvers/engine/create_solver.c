@@ -277,9 +277,22 @@ static kaon_status prepare(kaon_solver *s) {
   return create_scalars(s, s->columns * s->solutions, &s->states.sums);
 }
 
+static kaon_status note_operators(kaon_solver *s) {
+  KAON_TRY(kaon_revision_create(s->ctx, "solver", NULL, &s->revision));
+  s->revision->follow = kaon_relax_follow;
+  s->revision->owner = s;
+  kaon_made_of(s->revision, s->A->revision);
+  kaon_made_of(s->revision, s->system->revision);
+  kaon_made_of(s->revision, s->inner->revision);
+  if (s->K != NULL) kaon_made_of(s->revision, s->K->revision);
+  return KAON_OK;
+}
+
 static kaon_status build(kaon_solver *s) {
   kaon_launch unused;
-  KAON_TRY(kaon_agree(s->ctx, prepare(s)));
+  kaon_status status = prepare(s);
+  if (status == KAON_OK) status = note_operators(s);
+  KAON_TRY(kaon_agree(s->ctx, status));
   KAON_TRY(create_vectors(s));
   KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));
@@ -377,6 +390,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (s->system != s->A) kaon_operator_destroy(&s->system);
   kaon_operator_destroy(&s->options.preconditioner);
   kaon_operator_destroy(&s->A);
+  kaon_revision_release(&s->revision);
   kaon_context *ctx = s->ctx;
   free(s);
   kaon_context_release(ctx);

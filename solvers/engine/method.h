@@ -220,10 +220,11 @@ struct kaon_solver {
   int columns;
   int solutions; /* columns of x for each column of b: 1, or the number of shifts */
 
-  kaon_operator *A;      /* the user's */
-  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
-  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
-  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  kaon_operator *A;        /* the user's */
+  kaon_operator *system;   /* A, or its twin in double: for residuals and the outer solution */
+  kaon_operator *inner;    /* system, A, or a sloppy twin: for the Krylov process */
+  kaon_operator *K;        /* the preconditioner: the user's, or its twin in the inner precision */
+  kaon_revision *revision; /* made of these; every solve begins with kaon_current() */
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
 

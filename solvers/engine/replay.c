@@ -11,9 +11,9 @@
  * flushes are due at the end of a block, and no step has to check for them.
  *
  * Recorded addresses are valid while the same vectors are bound and no block of memory has been
- * released. Recorded launches are valid while the context's tuning stays. Once a solve, operators
- * are asked whether they are stale: while they are recorded, else by their `check`, or by an
- * application to no column. */
+ * released. Recorded launches are valid while the context's tuning stays. They hold numbers, such as
+ * the interval of a polynomial. What makes such numbers anew, when operators change, takes memory
+ * and releases it. */
 #include <math.h>
 
 #include "solvers/engine/runner.h"
@@ -321,24 +321,6 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   }
 }
 
-/* Writes nothing: no column is open. */
-static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector *in,
-                       kaon_vector *out) {
-  const kaon_pass nobody = kaon_gated(s, 0);
-  if (A->ops->check != NULL) return A->ops->check(A);
-  return kaon_operator_run(A, KAON_PLAIN, in, out, &nobody);
-}
-
-static kaon_status check_operators(const kaon_solver *s) {
-  kaon_operator *K = s->K;
-  KAON_TRY(ask(s, s->system, s->outer.b, s->outer.r));
-  if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
-  if (K == NULL) return KAON_OK;
-  return s->process.precond_input != NULL
-             ? ask(s, K, s->process.precond_input, s->process.precond_output)
-             : ask(s, K, s->r, s->work[0]);
-}
-
 /* Addresses differ from rank to rank, but all ranks must decide alike. */
 static kaon_status recording_valid_everywhere(const kaon_solver *s, int *good) {
   double count = recording_valid(s);
@@ -351,9 +333,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   const int64_t before = steps_seen(s);
   int good = 0;
   KAON_TRY(recording_valid_everywhere(s, &good));
-  if (good) {
-    KAON_TRY(check_operators(s));
-  } else {
+  if (!good) {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
       kaon_error_clear(); /* plain issue reports the error, if there is one */

@@ -353,6 +353,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 
 static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                          kaon_column_report *columns_out, kaon_solve_report *report) {
+  KAON_TRY(kaon_current(s->revision));
   const double start = kaon_seconds();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->solve.repeated = (kaon_traffic){0};
@@ -454,6 +455,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return solve_at_work(s, b, x, 1, NULL, NULL);
   }
+  KAON_TRY(kaon_current(s->revision));
   KAON_TRY(kaon_begin_work(s->ctx, &s->at_work, kaon_method_name(s->options.method), "solver"));
   const kaon_status status = invert_fixed(s, b, x);
   s->at_work = 0;

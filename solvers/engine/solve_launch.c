@@ -10,7 +10,7 @@
  * expected, nothing is done, x is untouched, and the solve begins in the ordinary way.
  *
  * Recordings are valid for the same vectors, memory and launch choices (replay.c). They are made
- * when these are met for the second time. Each solve checks whether operators are stale. */
+ * when these are met for the second time, if the loop could be recorded. */
 #include <float.h>
 #include <math.h>
 
@@ -25,29 +25,10 @@ static kaon_recorded now(const kaon_solver *s) {
                          .reduces = s->solve.reduces};
 }
 
-static int can_check(const kaon_operator *A) {
-  return A->ops->check != NULL;
-}
-
-/* The preconditioner if the first service applies it, else NULL. */
-static kaon_operator *first_preconditioner(const kaon_solver *s) {
-  return s->method->preconditions.start > 0 ? s->K : NULL;
-}
-
-/* Needs one rank, and operators whose state can be checked without an application. */
+/* Needs one rank. */
 static int possible(const kaon_solver *s) {
   return s->launch.before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
-         s->options.tol > 0 && !s->launch.unrecordable && can_check(s->system) &&
-         can_check(s->inner) && (first_preconditioner(s) == NULL || can_check(s->K)) &&
-         (!s->solve.reduces || can_check(s->system->reduction->parent));
-}
-
-static kaon_status check(const kaon_solver *s) {
-  KAON_TRY(s->system->ops->check(s->system));
-  KAON_TRY(s->inner->ops->check(s->inner));
-  if (first_preconditioner(s) != NULL) KAON_TRY(s->K->ops->check(s->K));
-  if (!s->solve.reduces) return KAON_OK;
-  return s->system->reduction->parent->ops->check(s->system->reduction->parent);
+         s->options.tol > 0 && !s->launch.unrecordable;
 }
 
 static kaon_status begin(void *user) {
@@ -157,13 +138,13 @@ kaon_status kaon_solve_launch_prepare(kaon_solver *s) {
   if (!possible(s)) return KAON_OK;
   if (s->launch.ends.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->launch.ends, &this)) {
     replays(s);
-    return check(s);
+    return KAON_OK;
   }
   const int again = kaon_recorded_same(&s->launch.seen, &this);
   s->launch.seen = this;
   s->launch.ends.form = KAON_ISSUE_AUTO;
   s->launch.has_whole = 0;
-  if (!again) return KAON_OK;
+  if (!again || s->replay.recorded.form == KAON_ISSUE_AUTO) return KAON_OK;
   const kaon_status status = record(s);
   if (status != KAON_OK) {
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are launched without replay: %s",

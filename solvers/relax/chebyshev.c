@@ -27,7 +27,8 @@
 typedef struct chebyshev {
   kaon_operator *A;      /* retained */
   kaon_operator *jacobi; /* NULL: D = 1 */
-  int degree;
+  kaon_operator *of; /* the preconditioner that this is a twin of, for its interval; else NULL */
+  kaon_chebyshev_options options;
   double low, high;
   kaon_workspace *work;
 } chebyshev;
@@ -72,21 +73,16 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   KAON_TRY(scale_back(self, mode, x, p, &gate));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(1 / theta), p, &gate));
   KAON_TRY(kaon_blas_copy(p, y, &gate));
-  for (int i = 0; i < self->degree; i++) {
+  for (int i = 0; i < self->options.degree; i++) {
     const double next = 1 / (2 * sigma - rho);
     KAON_TRY(kaon_operator_run(self->A, mode, y, t, &gate));
     KAON_TRY(kaon_blas_xpay(x, KAON_NUMBER(-1), t, &gate));
     if (self->jacobi != NULL) KAON_TRY(kaon_operator_run(self->jacobi, mode, t, z, &gate));
     KAON_TRY(kaon_blas_axpby(KAON_NUMBER(2 * next / delta), z, KAON_NUMBER(next * rho), p, &gate));
-    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), p, y, i + 1 < self->degree ? &gate : pass));
+    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), p, y, i + 1 < self->options.degree ? &gate : pass));
     rho = next;
   }
   return KAON_OK;
-}
-
-static kaon_status check(const kaon_operator *K) {
-  const chebyshev *self = K->self;
-  return self->A->ops->check != NULL ? self->A->ops->check(self->A) : KAON_OK;
 }
 
 static kaon_cost cost(const kaon_operator *K, int columns) {
@@ -95,14 +91,16 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   const double bytes = (double)kaon_precision_bytes(K->precision);
   const int vectors = self->jacobi != NULL ? 12 : 9;
   kaon_cost c = self->A->ops->cost(self->A, columns);
-  c.flops = self->degree * (c.flops + numbers * (self->jacobi != NULL ? 6 : 5));
-  c.bytes = self->degree * (c.bytes + numbers * bytes * vectors);
+  c.flops = self->options.degree * (c.flops + numbers * (self->jacobi != NULL ? 6 : 5));
+  c.bytes = self->options.degree * (c.bytes + numbers * bytes * vectors);
   return c;
 }
 
 static void destroy(kaon_operator *K) {
   chebyshev *self = K->self;
   kaon_workspace_free(&self->work);
+  kaon_revision_release(&K->revision);
+  kaon_operator_destroy(&self->of);
   kaon_operator_destroy(&self->jacobi);
   kaon_operator_destroy(&self->A);
 }
@@ -115,27 +113,67 @@ static const kaon_operator_ops chebyshev_ops = {
     .apply = apply,
     .twin = make_twin,
     .reserve = reserve,
-    .check = check,
     .cost = cost,
     .destroy = destroy,
 };
 
-/* Takes over A and jacobi, also on failure. */
-static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator **made) {
+/* ---- the interval ---- */
+
+/* Of the interval: that of A, or 0 of D^-1 A. */
+static int exponent_of(const chebyshev *self) {
+  return self->jacobi != NULL ? 0 : self->A->exponent;
+}
+
+/* Takes the interval that the options, the preconditioner that this is a twin of, or A give. */
+static kaon_status take_interval(void *owner) {
+  chebyshev *self = ((kaon_operator *)owner)->self;
+  const chebyshev *of = self->of != NULL ? self->of->self : NULL;
+  const kaon_chebyshev_options *o = &self->options;
+  self->low = of != NULL ? of->low : ldexp(o->low, -exponent_of(self));
+  self->high = of != NULL ? of->high : ldexp(o->high, -exponent_of(self));
+  if (self->high > 0) return KAON_OK;
+  kaon_extremes e;
+  KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, 0, "chebyshev", &e));
+  self->high = o->safety * e.high;
+  self->low = self->high / o->ratio > e.least ? self->high / o->ratio : e.least;
+  if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* there is one eigenvalue */
+  return KAON_OK;
+}
+
+/* ---- creation ---- */
+
+/* of: NULL, or the preconditioner that this is a twin of. Takes over A and jacobi, also on
+ * failure. */
+static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator *of,
+                        const kaon_chebyshev_options *options, kaon_operator **made) {
+  kaon_revision *revision = NULL;
+  kaon_status status = kaon_revision_create(A->ctx, "chebyshev", NULL, &revision);
   *made = kaon_operator_new((kaon_operator){.ops = &chebyshev_ops,
                                             .ctx = A->ctx,
                                             .space = A->space,
                                             .precision = A->precision,
-                                            .exponent = -A->exponent},
+                                            .exponent = -A->exponent,
+                                            .revision = revision},
                             sizeof(chebyshev));
-  if (*made == NULL) {
-    const kaon_status status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "chebyshev: out of host memory");
+  if (*made == NULL) kaon_revision_release(&revision);
+  if (revision == NULL) {
+    kaon_operator_destroy(made);
+    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "chebyshev: out of host memory");
     kaon_operator_destroy(&A);
     kaon_operator_destroy(&jacobi);
     return status;
   }
-  *(chebyshev *)(*made)->self = (chebyshev){.A = A, .jacobi = jacobi};
-  return KAON_OK;
+  *(chebyshev *)(*made)->self =
+      (chebyshev){.A = A, .jacobi = jacobi, .of = of, .options = *options};
+  revision->follow = take_interval;
+  revision->owner = *made;
+  kaon_made_of(revision, A->revision);
+  if (jacobi != NULL) kaon_made_of(revision, jacobi->revision);
+  if (of != NULL) {
+    kaon_operator_retain(of);
+    kaon_made_of(revision, of->revision);
+  }
+  return status;
 }
 
 static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
@@ -152,23 +190,8 @@ static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
       return status;
     }
   }
-  KAON_TRY(make(A, jacobi, twin));
-  chebyshev *own = (*twin)->self;
-  own->degree = self->degree;
-  own->low = self->low;
-  own->high = self->high;
-  return KAON_OK;
-}
-
-/* ---- the interval ---- */
-
-static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
-  kaon_extremes e;
-  KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, 0, "chebyshev", &e));
-  self->high = o->safety * e.high;
-  self->low = self->high / o->ratio > e.least ? self->high / o->ratio : e.least;
-  if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* there is one eigenvalue */
-  return KAON_OK;
+  KAON_TRY(make(A, jacobi, K, &self->options, twin));
+  return take_interval(*twin);
 }
 
 static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
@@ -183,11 +206,6 @@ static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_opt
   return KAON_OK;
 }
 
-/* Of the interval: that of A, or 0 of D^-1 A. */
-static int exponent_of(const chebyshev *self) {
-  return self->jacobi != NULL ? 0 : self->A->exponent;
-}
-
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K) {
   kaon_chebyshev_options own;
@@ -198,12 +216,8 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
   KAON_TRY(take_options(A, options, &own));
   if (o->scaled && A->ops->diagonal != NULL) KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_operator_retain(A);
-  KAON_TRY(kaon_agree(A->ctx, make(A, jacobi, K)));
-  chebyshev *self = (*K)->self;
-  self->degree = o->degree;
-  self->low = ldexp(o->low, -exponent_of(self));
-  self->high = ldexp(o->high, -exponent_of(self));
-  const kaon_status status = o->high > 0 ? KAON_OK : estimate(self, o);
+  KAON_TRY(kaon_agree(A->ctx, make(A, jacobi, NULL, o, K)));
+  const kaon_status status = take_interval(*K);
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
 }

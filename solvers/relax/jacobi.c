@@ -13,6 +13,8 @@
 #include "lib/core/entry.h"
 
 typedef struct jacobi {
+  kaon_operator *of; /* whose diagonal it is, or the preconditioner that this is a twin of. NULL:
+                        not needed, since it never changes */
   kaon_vector *inverse;
   double largest; /* largest value in it, on this rank */
 } jacobi;
@@ -26,11 +28,6 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   return kaon_blas_scaled(inverse_of(K), mode == KAON_DAGGER, x, y, pass);
 }
 
-static kaon_status check(const kaon_operator *K) {
-  (void)K;
-  return KAON_OK;
-}
-
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const kaon_space *s = K->space;
   const double numbers = (double)s->nsites * s->ncomp;
@@ -40,7 +37,10 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 }
 
 static void destroy(kaon_operator *K) {
-  kaon_vector_destroy(&((jacobi *)K->self)->inverse);
+  jacobi *self = K->self;
+  kaon_vector_destroy(&self->inverse);
+  kaon_operator_destroy(&self->of);
+  kaon_revision_release(&K->revision);
 }
 
 static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
@@ -55,7 +55,6 @@ static const kaon_operator_ops jacobi_ops = {
     .apply = apply,
     .twin = make_twin,
     .capabilities = capabilities,
-    .check = check,
     .cost = cost,
     .destroy = destroy,
 };
@@ -83,21 +82,43 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   return status;
 }
 
-static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
-                             kaon_reconstruct reconstruct, kaon_operator **twin) {
-  const jacobi *self = K->self;
+/* Makes K of `of`, and again when that has changed. */
+static kaon_status fill_from(kaon_operator *K, kaon_operator *of, kaon_status (*fill)(void *K)) {
+  jacobi *self = K->self;
+  self->of = of;
+  kaon_operator_retain(of);
+  KAON_TRY(fill(K));
+  if (of->revision == NULL) {
+    kaon_operator_destroy(&self->of);
+    return KAON_OK;
+  }
+  KAON_TRY(kaon_revision_create(K->ctx, "jacobi", NULL, &K->revision));
+  K->revision->follow = fill;
+  K->revision->owner = K;
+  kaon_made_of(K->revision, of->revision);
+  return KAON_OK;
+}
+
+static kaon_status fill_twin(void *owner) {
+  kaon_operator *K = owner;
+  jacobi *self = K->self;
+  const jacobi *of = self->of->self;
   kaon_status fits = KAON_OK;
-  (void)reconstruct;
-  *twin = NULL;
-  if (precision == KAON_SINGLE && self->largest > FLT_MAX)
+  if (K->precision == KAON_SINGLE && of->largest > FLT_MAX)
     fits = kaon_fail(K->ctx, KAON_ERR_PRECISION,
                      "jacobi: 1 over the diagonal is up to %g, but single precision holds up to "
                      "%.2g; scale the system, or take double precision inside",
-                     ldexp(self->largest, K->exponent), ldexp(FLT_MAX, K->exponent));
+                     ldexp(of->largest, K->exponent), ldexp(FLT_MAX, K->exponent));
   KAON_TRY(kaon_agree(K->ctx, fits));
+  self->largest = of->largest;
+  return kaon_vector_copy(self->inverse, of->inverse);
+}
+
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
+  (void)reconstruct;
   KAON_TRY(make(K->ctx, K->space, precision, K->exponent, twin));
-  const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, inverse_of(K));
-  ((jacobi *)(*twin)->self)->largest = self->largest;
+  const kaon_status status = fill_from(*twin, K, fill_twin);
   if (status != KAON_OK) kaon_operator_destroy(twin);
   return status;
 }
@@ -137,8 +158,10 @@ static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int 
 
 /* Reads the diagonal in the caller's order, so that messages can name a row. Lattice sites that are
  * not in the space have no row: their value is 1. */
-static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
+static kaon_status take_inverse(void *owner) {
+  kaon_operator *K = owner;
   jacobi *self = K->self;
+  kaon_operator *A = self->of;
   kaon_vector *inverse = self->inverse;
   const kaon_space *space = A->space;
   const int reals = space->complex_space ? 2 : 1;
@@ -149,6 +172,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
                              "jacobi: out of host memory for a diagonal of %lld rows",
                              (long long)(numbers / reals))); /* exports are collective */
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;
+  self->largest = 0;
   kaon_status status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
@@ -167,7 +191,7 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
         "reduction, the operator that was reduced), or take another method",
         A->ops->name);
   KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, -A->exponent, K)));
-  const kaon_status status = take_inverse(A, *K);
+  const kaon_status status = fill_from(*K, A, take_inverse);
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
 }

@@ -159,6 +159,12 @@ static kaon_status choose_tau(kaon_solver *s) {
   return KAON_OK;
 }
 
+/* The diagonal is a source, which follows by itself. */
+kaon_status kaon_relax_follow(void *solver) {
+  kaon_solver *s = solver;
+  return s->relax != NULL ? choose_tau(s) : KAON_OK;
+}
+
 /* How blocks see the rows of other ranks while they iterate. */
 static kaon_relax_exchange exchange_of(const kaon_solver *s) {
   const kaon_relax_options *o = &s->relax->options;
@@ -181,7 +187,11 @@ static kaon_status take_rows(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   const kaon_relax_options *o = &relax->options;
   kaon_row_how how = {.kind = KAON_ROW_TRIANGLE, .by_colour = o->by_colour, .omega = o->omega};
-  if (s->options.method == KAON_JACOBI) return kaon_precond_jacobi(s->inner, &relax->jacobi);
+  if (s->options.method == KAON_JACOBI) {
+    KAON_TRY(kaon_precond_jacobi(s->inner, &relax->jacobi));
+    kaon_made_of(s->revision, relax->jacobi->revision);
+    return KAON_OK;
+  }
   if (s->options.method == KAON_GS) how.omega = 1;
   if (uses_blocks(s->options.method)) {
     how.kind = KAON_ROW_BLOCKS;

@@ -260,11 +260,6 @@ static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
                    "schwarz: a preconditioner cannot change its precision; create a second one");
 }
 
-static kaon_status check(const kaon_operator *K) {
-  const kaon_operator *local = ((const schwarz *)K->self)->local;
-  return local->ops->check != NULL ? local->ops->check(local) : KAON_OK;
-}
-
 /* Each stage works on the blocks of one turn. */
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const schwarz *self = K->self;
@@ -297,7 +292,6 @@ static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
                                               .apply = apply,
                                               .twin = make_twin,
                                               .reserve = reserve,
-                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 
@@ -456,6 +450,7 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
     kaon_operator_destroy(&made);
   } else {
     made->precision = self->local->precision;
+    made->revision = self->local->revision;
     *K = made;
   }
   return status;

@@ -83,12 +83,6 @@ static kaon_status reserve(kaon_operator *S, kaon_mode mode, int columns) {
   return self->normal || converts(self) ? work_of(self, columns, &unused) : KAON_OK;
 }
 
-/* What A is made of has changed; an A without a check has nothing that can. */
-static kaon_status check(const kaon_operator *S) {
-  const kaon_operator *A = ((const shifted *)S->self)->A;
-  return A->ops->check != NULL ? A->ops->check(A) : KAON_OK;
-}
-
 static kaon_cost cost(const kaon_operator *S, int columns) {
   const shifted *self = S->self;
   kaon_cost c = self->A->ops->cost(self->A, columns);
@@ -109,12 +103,14 @@ kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *si
                                         .apply = apply,
                                         .twin = make_twin,
                                         .reserve = reserve,
-                                        .check = check,
                                         .cost = cost,
                                         .destroy = destroy};
-  *result = kaon_operator_new(
-      (kaon_operator){.ops = &ops, .ctx = A->ctx, .space = A->space, .precision = precision},
-      sizeof(shifted));
+  *result = kaon_operator_new((kaon_operator){.ops = &ops,
+                                              .ctx = A->ctx,
+                                              .space = A->space,
+                                              .precision = precision,
+                                              .revision = A->revision},
+                              sizeof(shifted));
   if (*result == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
   *(shifted *)(*result)->self = (shifted){.A = A,
                                           .precision = precision,

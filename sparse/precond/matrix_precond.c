@@ -102,12 +102,6 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
 
 /* ---- operator methods ---- */
 
-/* Nothing to check: K owns all its parts. */
-static kaon_status check(const kaon_operator *K) {
-  (void)K;
-  return KAON_OK;
-}
-
 static void add_cost(kaon_cost *sum, const kaon_operator *op, int columns, double times) {
   if (op == NULL) return;
   const kaon_cost c = op->ops->cost(op, columns);
@@ -167,7 +161,6 @@ static const kaon_operator_ops precond_ops = {.name = "preconditioner",
                                               .apply = apply,
                                               .twin = make_twin,
                                               .reserve = reserve,
-                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 

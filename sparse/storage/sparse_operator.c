@@ -242,12 +242,6 @@ static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
-/* Rows are copied and never change. */
-static kaon_status check(const kaon_operator *A) {
-  (void)A;
-  return KAON_OK;
-}
-
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const product *self = self_of(A);
   const kaon_stored_matrix *m = &self->plain->matrix;
@@ -462,7 +456,6 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .local = local_part,
                                               .diagonal = diagonal,
                                               .reserve = reserve,
-                                              .check = check,
                                               .cost = cost,
                                               .destroy = destroy};
 

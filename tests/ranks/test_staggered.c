@@ -480,6 +480,45 @@ static void updates_reach_beyond_the_faces(void **state) {
   close_pair(&p);
 }
 
+static void interval_of(const side *s, kaon_operator *S, kaon_operator **K, double interval[2]) {
+  if (*K == NULL) must(s->ctx, kaon_precond_chebyshev(S, NULL, K));
+  must(s->ctx, kaon_precond_chebyshev_interval(*K, &interval[0], &interval[1]));
+}
+
+/* An estimate by all ranks, when the first of them needs it: test_derived.c has the rest. */
+static void what_is_derived_follows_on_all_ranks(void **state) {
+  (void)state;
+  pair p;
+  if (!open_pair(&p, 15, 0, &ways[0])) return;
+  side *s = &p.part;
+  double before[2], after[2], fresh[2];
+  kaon_operator *S = NULL, *K = NULL, *anew = NULL;
+  must(s->ctx, kaon_fatten(s->thin, NULL, s->fat, s->naik, NULL));
+  kaon_operator *M = operator_of(s, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  must(s->ctx, kaon_staggered_even_odd(M, KAON_EVEN, &S));
+  interval_of(s, S, &K, before);
+  kaon_vector *x = vector_of(&p, s, KAON_EVEN, KAON_DOUBLE, 1, NULL);
+  kaon_vector *y = vector_of(&p, s, KAON_EVEN, KAON_DOUBLE, 1, NULL);
+  must(s->ctx, kaon_vector_zero(x));
+  must(s->ctx, kaon_gauge_unit(s->thin));
+  must_refuse(s->ctx, KAON_ERR_STALE, kaon_operator_apply(K, KAON_PLAIN, x, y));
+  must_refuse(s->ctx, KAON_ERR_STALE, kaon_staggered_update(M));
+  must(s->ctx, kaon_fatten(s->thin, NULL, s->fat, s->naik, NULL));
+  must_refuse(s->ctx, KAON_ERR_STALE, kaon_operator_apply(K, KAON_PLAIN, x, y));
+  must(s->ctx, kaon_staggered_update(M));
+  must(s->ctx, kaon_operator_apply(K, KAON_PLAIN, x, y));
+  interval_of(s, S, &K, after);
+  interval_of(s, S, &anew, fresh);
+  assert_true(after[0] == fresh[0] && after[1] == fresh[1] && after[1] != before[1]);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&anew);
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&S);
+  kaon_operator_destroy(&M);
+  close_pair(&p);
+}
+
 /* The same verdict and sentence on all ranks. */
 static void links_in_each_others_place_are_refused_by_all(void **state) {
   (void)state;
@@ -509,6 +548,7 @@ static const struct CMUnitTest staggered[] = {
     cmocka_unit_test(solves_of_odd_parts),
     cmocka_unit_test(solves_on_two_grids),
     cmocka_unit_test(updates_reach_beyond_the_faces),
+    cmocka_unit_test(what_is_derived_follows_on_all_ranks),
     cmocka_unit_test(links_in_each_others_place_are_refused_by_all),
 };
 RANKS_MAIN(staggered)
