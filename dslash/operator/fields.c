@@ -69,7 +69,6 @@ static kaon_status fill(kaon_fields *fields) {
 kaon_status kaon_family_update(kaon_family *family) {
   KAON_TRY(links_current(family->links[0], family->links[1]));
   kaon_status worst = KAON_OK;
-  kaon_made_never(family->revision);
   for (kaon_fields *f = family->first; f != NULL; f = f->next) f->filled = 0;
   for (int doubles = 1; doubles >= 0;
        doubles--) /* the other precisions may round what these hold */
@@ -78,9 +77,9 @@ kaon_status kaon_family_update(kaon_family *family) {
       const kaon_status status = fill(f);
       if (status != KAON_OK) worst = status;
     }
-  KAON_TRY(kaon_agree(family->ctx, worst));
-  kaon_made_anew(family->revision);
-  return KAON_OK;
+  worst = kaon_agree(family->ctx, worst);
+  kaon_made_anew(family->revision, worst);
+  return worst;
 }
 
 kaon_status kaon_fields_need_rotation(kaon_fields *fields) {

@@ -54,14 +54,10 @@ void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char
   }
 }
 
-void kaon_made_never(kaon_revision *revision) {
-  revision->failed = 1;
-}
-
-void kaon_made_anew(kaon_revision *revision) {
+void kaon_made_anew(kaon_revision *revision, kaon_status status) {
   for (int i = 0; i < revision->sources; i++)
     revision->source[i].number = revision->source[i].of->number;
-  revision->failed = 0;
+  revision->failed = status != KAON_OK;
   revision->number++;
 }
 
@@ -88,7 +84,7 @@ static kaon_status renew(kaon_revision *revision, int i) {
                      revision->copied != NULL ? " and " : "",
                      revision->copied != NULL ? revision->copied : "");
   KAON_TRY(revision->follow(revision->owner));
-  kaon_made_anew(revision);
+  kaon_made_anew(revision, KAON_OK);
   return KAON_OK;
 }
 

@@ -52,10 +52,8 @@ void kaon_made_of(kaon_revision *revision, kaon_revision *source);
 /* The numbers were replaced by those of `from`, copied by this public function: they have its
  * sources. */
 void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *function);
-/* Before an update: the object is STALE until kaon_made_anew(). */
-void kaon_made_never(kaon_revision *revision);
-/* The object was made again of its sources as they are now. */
-void kaon_made_anew(kaon_revision *revision);
+/* The object was made again of its sources as they are now; after a failure it is STALE. */
+void kaon_made_anew(kaon_revision *revision, kaon_status status);
 
 /* Returns OK if the object belongs to its sources, or follows them; NULL: it has none. Errors: STALE;
  * those of `follow`. Collective if something has to follow, on all ranks or on none. */

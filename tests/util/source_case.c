@@ -67,7 +67,7 @@ static const struct {
     {"kaon_gauge_copy", copy_links, 1 << COPIED},
     {"kaon_gauge_temporal", rotate_links, 1 << ROTATED},
     {"kaon_dirac_update", update_dirac, SPINORS},
-    {"kaon_staggered_update", update_staggered, COLOURS},
+    {"kaon_staggered_update", update_staggered, COLOURS | COPIES},
 };
 enum { MENDING = sizeof mending / sizeof *mending };
 

@@ -23,7 +23,9 @@ typedef enum source_kind {
 } source_kind;
 enum { IMPROVED = 1 << HISQ | 1 << PATHS | 1 << COPIED | 1 << ROTATED };
 enum { SPINORS = 1 << WILSON | 1 << CLOVER | 1 << TWISTED | 1 << DOMAIN_WALL };
-enum { COLOURS = 1 << STAGGERED | IMPROVED, LINKS = SPINORS | COLOURS, ALL = LINKS | 1 << SHELL };
+/* COPIES: what is made of their operators repeats what is made of HISQ's. */
+enum { COLOURS = 1 << STAGGERED | 1 << HISQ, COPIES = 1 << PATHS | 1 << COPIED | 1 << ROTATED };
+enum { ALL = SPINORS | COLOURS | 1 << SHELL };
 
 enum { SHIFTS = 2 };         /* columns of its vectors: up to 4 of them */
 enum { ROWS_OF_SHELL = 64 }; /* it multiplies by laplace2d:8 and by a number */
