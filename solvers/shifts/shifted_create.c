@@ -175,10 +175,8 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   kaon_context_retain(f->ctx);
   status = kaon_agree(f->ctx, kaon_shifted_operator(A, own.normal, NULL, A->precision, &f->A));
   if (status == KAON_OK) status = make_solver(f, 1);
-  if (status != KAON_OK)
-    kaon_multishift_destroy(&f);
-  else
-    *solver = f;
+  *solver = f;
+  if (status != KAON_OK) kaon_multishift_destroy(solver);
   return status;
 }
 
