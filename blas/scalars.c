@@ -64,12 +64,9 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   made->state = state;
   if (status == KAON_OK) made->message = (double *)((char *)state + states);
   if (status == KAON_OK) status = fill(made);
-  if (status != KAON_OK) {
-    kaon_scalars_destroy(&made);
-    return status;
-  }
   *scalars = made;
-  return KAON_OK;
+  if (status != KAON_OK) kaon_scalars_destroy(scalars);
+  return status;
 }
 
 void kaon_scalars_destroy(kaon_scalars **scalars) {

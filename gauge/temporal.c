@@ -195,10 +195,8 @@ kaon_status kaon_temporal_create(const kaon_gauge *gauge, kaon_temporal **rotati
   *rotation = NULL;
   kaon_status status = kaon_agree(gauge->ctx, take_rotation(gauge->lattice, &made));
   if (status == KAON_OK) status = kaon_temporal_update(made, gauge);
-  if (status != KAON_OK)
-    kaon_temporal_destroy(&made);
-  else
-    *rotation = made;
+  *rotation = made;
+  if (status != KAON_OK) kaon_temporal_destroy(rotation);
   return status;
 }
 

@@ -143,9 +143,7 @@ kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
   family->references++;
   family->first = made;
   const kaon_status status = build(made);
-  if (status != KAON_OK)
-    kaon_fields_release(&made);
-  else
-    *fields = made;
+  *fields = made;
+  if (status != KAON_OK) kaon_fields_release(fields);
   return status;
 }

@@ -228,10 +228,8 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   for (int i = 0; i < n; i++)
     for (int p = 0; p < pieces_of(comm, &messages[i]) && status == KAON_OK; p++)
       status = declare(made, &messages[i], p, next++, all);
-  if (status != KAON_OK)
-    exchange_destroy(&made);
-  else
-    *exchange = made;
+  *exchange = made;
+  if (status != KAON_OK) exchange_destroy(exchange);
   return status;
 }
 
@@ -385,10 +383,8 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
                       .self = self};
   self->comm = self->control = MPI_COMM_NULL;
   const kaon_status status = open_comm(made, handle);
-  if (status != KAON_OK)
-    destroy(&made);
-  else
-    *comm = made;
+  *comm = made;
+  if (status != KAON_OK) destroy(comm);
   return status;
 }
 

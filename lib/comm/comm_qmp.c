@@ -263,10 +263,8 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
   made->rank = QMP_comm_get_node_number(self->comm);
   made->ranks = QMP_comm_get_number_of_nodes(self->comm);
   const kaon_status status = find_node(made);
-  if (status != KAON_OK)
-    destroy(&made);
-  else
-    *comm = made;
+  *comm = made;
+  if (status != KAON_OK) destroy(comm);
   return status;
 }
 

@@ -133,10 +133,8 @@ kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped,
     free(there);
     made->there = NULL;
   }
-  if (status != KAON_OK)
-    kaon_window_destroy(&made);
-  else
-    *comm_window = made;
+  *comm_window = made;
+  if (status != KAON_OK) kaon_window_destroy(comm_window);
   return status;
 }
 

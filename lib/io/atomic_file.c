@@ -129,12 +129,9 @@ kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_ato
   if (status == KAON_OK && exists && f->fd >= 0)
     (void)!fchmod(f->fd, st.st_mode & 0777); /* optional; may fail */
   status = kaon_agree(ctx, status);
-  if (status != KAON_OK) {
-    kaon_atomic_abandon(&f);
-    return status;
-  }
   *file = f;
-  return KAON_OK;
+  if (status != KAON_OK) kaon_atomic_abandon(file);
+  return status;
 }
 
 static kaon_status write_here(kaon_atomic_file *f, int64_t offset, const unsigned char *data,

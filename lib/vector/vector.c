@@ -75,10 +75,8 @@ kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_
   KAON_TRY(kaon_same(ctx, check(ctx, space, precision, nrhs), "vector", given, 4));
   kaon_vector *made = NULL;
   const kaon_status status = kaon_agree(ctx, make(ctx, space, precision, nrhs, &made));
-  if (status != KAON_OK)
-    kaon_vector_destroy(&made);
-  else
-    *vector = made;
+  *vector = made;
+  if (status != KAON_OK) kaon_vector_destroy(vector);
   return status;
 }
 

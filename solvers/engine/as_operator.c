@@ -152,10 +152,7 @@ kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse
       kaon_vector_create(A->ctx, A->space, A->precision, solver->columns, &self->source);
   if (status == KAON_OK)
     status = kaon_vector_create(A->ctx, A->space, A->precision, solver->columns, &self->result);
-  if (status != KAON_OK) {
-    kaon_operator_destroy(&A);
-    return status;
-  }
   *inverse = A;
-  return KAON_OK;
+  if (status != KAON_OK) kaon_operator_destroy(inverse);
+  return status;
 }

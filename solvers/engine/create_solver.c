@@ -342,10 +342,8 @@ kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_op
   kaon_status status = kaon_agree(s->ctx, build(s));
   if (status == KAON_OK) status = count_flops(s);
   s->options.relax = NULL; /* copied */
-  if (status != KAON_OK)
-    kaon_solver_destroy(&s);
-  else
-    *solver = s;
+  *solver = s;
+  if (status != KAON_OK) kaon_solver_destroy(solver);
   return status;
 }
 

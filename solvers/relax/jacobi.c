@@ -75,10 +75,8 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   if (K == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
   const kaon_status status =
       kaon_vector_create(ctx, space, precision, 1, &((jacobi *)K->self)->inverse);
-  if (status != KAON_OK)
-    kaon_operator_destroy(&K);
-  else
-    *made = K;
+  *made = K;
+  if (status != KAON_OK) kaon_operator_destroy(made);
   return status;
 }
 

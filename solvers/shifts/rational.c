@@ -131,10 +131,8 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
   f->r = *r;
   kaon_context_retain(f->ctx);
   status = take(f, A, options);
-  if (status != KAON_OK)
-    kaon_rational_destroy(&f);
-  else
-    *function = f;
+  *function = f;
+  if (status != KAON_OK) kaon_rational_destroy(function);
   return status;
 }
 

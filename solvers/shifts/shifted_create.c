@@ -176,10 +176,8 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   status = kaon_agree(f->ctx, kaon_shifted_operator(A, own.normal, NULL, A->precision, &f->A));
   if (status == KAON_OK) f->A->exponent = exponent;
   if (status == KAON_OK) status = make_solver(f, 1);
-  if (status != KAON_OK)
-    kaon_multishift_destroy(&f);
-  else
-    *solver = f;
+  *solver = f;
+  if (status != KAON_OK) kaon_multishift_destroy(solver);
   return status;
 }
 

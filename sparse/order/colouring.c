@@ -103,9 +103,7 @@ kaon_status kaon_level_sets_create(const kaon_context *ctx, const kaon_csr *csr,
   else
     status = kaon_order_by_colour(ctx, csr->rows, level, made->levels, made->row, made->first);
   free(level);
-  if (status != KAON_OK)
-    kaon_level_sets_destroy(&made);
-  else
-    *sets = made;
+  *sets = made;
+  if (status != KAON_OK) kaon_level_sets_destroy(sets);
   return status;
 }

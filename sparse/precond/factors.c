@@ -200,9 +200,7 @@ kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
   }
   free(at);
   free(filled);
-  if (status != KAON_OK)
-    kaon_factors_destroy(&made);
-  else
-    *factors = made;
+  *factors = made;
+  if (status != KAON_OK) kaon_factors_destroy(factors);
   return status;
 }

@@ -130,10 +130,8 @@ kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names
     step_back(made);
     status = kaon_csr_sort(ctx, made, duplicates);
   }
-  if (status != KAON_OK)
-    kaon_csr_destroy(&made);
-  else
-    *csr = made;
+  *csr = made;
+  if (status != KAON_OK) kaon_csr_destroy(csr);
   return status;
 }
 
@@ -357,9 +355,7 @@ kaon_status kaon_csr_permute(const kaon_context *ctx, const kaon_csr *csr, const
   }
   if (status == KAON_OK) status = kaon_csr_sort(ctx, made, KAON_CSR_REFUSE);
   free(where);
-  if (status != KAON_OK)
-    kaon_csr_destroy(&made);
-  else
-    *permuted = made;
+  *permuted = made;
+  if (status != KAON_OK) kaon_csr_destroy(permuted);
   return status;
 }

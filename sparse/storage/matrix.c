@@ -240,10 +240,8 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
   status = kaon_options_share(ctx, status, KAON_OPTIONS_MATRIX, options, &own, NULL, 0);
   if (status == KAON_OK) status = build(made, given, &own);
   kaon_csr_destroy(given);
-  if (status != KAON_OK)
-    kaon_matrix_destroy(&made);
-  else
-    *matrix = made;
+  *matrix = made;
+  if (status != KAON_OK) kaon_matrix_destroy(matrix);
   return status;
 }
 

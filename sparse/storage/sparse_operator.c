@@ -339,10 +339,8 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
   if (status == KAON_OK)
     status = kaon_stored_create(ctx, f->rows->rows, f->rows->interior, precision, values_half,
                                 format, &self->plain);
-  if (status != KAON_OK)
-    kaon_operator_destroy(&A);
-  else
-    *op = A;
+  *op = A;
+  if (status != KAON_OK) kaon_operator_destroy(op);
   return status;
 }
 

@@ -266,10 +266,8 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
   free(w.length);
   free(w.start);
   free(w.like);
-  if (status != KAON_OK)
-    kaon_stored_destroy(&made);
-  else
-    *stored = made;
+  *stored = made;
+  if (status != KAON_OK) kaon_stored_destroy(stored);
   return status;
 }
 

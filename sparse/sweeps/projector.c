@@ -71,10 +71,8 @@ kaon_status kaon_projector_create(kaon_context *ctx, const kaon_csr *rows, const
       kaon_stored_create(ctx, rows, rows->rows, precision, 0, KAON_STORE_CSR, &p->stored);
   if (status == KAON_OK) status = upload_weights(ctx, factor, rows->rows, precision, &p->weight);
   if (status == KAON_OK) status = upload_order(p, order);
-  if (status != KAON_OK)
-    kaon_projector_destroy(&p);
-  else
-    *made = p;
+  *made = p;
+  if (status != KAON_OK) kaon_projector_destroy(made);
   return status;
 }
 

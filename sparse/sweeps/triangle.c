@@ -69,10 +69,8 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
     status = upload_numbers(ctx, diagonal, T->rows * T->reals, precision, &made->diagonal);
   free(made->sets->row);
   made->sets->row = NULL;
-  if (status != KAON_OK)
-    kaon_triangle_destroy(&made);
-  else
-    *triangle = made;
+  *triangle = made;
+  if (status != KAON_OK) kaon_triangle_destroy(triangle);
   return status;
 }
 

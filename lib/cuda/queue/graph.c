@@ -360,10 +360,8 @@ static kaon_status create(kaon_context *ctx, int columns, kaon_recorder **record
   kaon_context_retain(ctx);
   kaon_cuda_enter(ctx);
   const kaon_status status = build(r);
-  if (status != KAON_OK)
-    destroy(&r);
-  else
-    *recorder = r;
+  *recorder = r;
+  if (status != KAON_OK) destroy(recorder);
   return status;
 }
 
