@@ -103,6 +103,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
     state->delta2 = s->process.delta * s->process.delta;
     state->flags = flags;
     if (flags & KAON_FLAG_MONITOR) state->gate |= KAON_GATE_VERIFY;
+    if (kaon_null_ends(s, k)) state->max_iterations = 0;
     if (s->states.norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;
@@ -258,6 +259,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   kaon_column_report c = {.iterations = state->iterations,
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
+                          .unreachable = kaon_null_unreachable(s, k),
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
   /* A^dag b = 0: the solve ends with x = 0 and b - A x was not computed */
   if (state->reference == 0 && b2 > 0 && !s->solve.reduces &&
@@ -268,6 +270,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   c.stop_residual = same ? c.residual : sqrt(state->relative);
   if (retakes_chosen(s) && state->reference > 0)
     c.stop_residual = sqrt(s->states.sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
+  if (kaon_null_ends(s, k) && c.reason == KAON_MAX_ITERATIONS) c.reason = KAON_STAGNATED;
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   /* a block's A^dag A is positive semidefinite: any other value is due to rounding */
   if (c.breakdown == KAON_BREAKDOWN_OPERATOR && kaon_method_has(s->method, KAON_METHOD_NORMAL) &&

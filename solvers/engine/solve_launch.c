@@ -37,6 +37,7 @@ static kaon_operator *first_preconditioner(const kaon_solver *s) {
 /* Needs one rank, and operators whose state can be checked without an application. */
 static int possible(const kaon_solver *s) {
   return s->launch.before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
+         s->null.count == 0 && /* the host looks at products with b before the first step */
          s->options.tol > 0 && !s->launch.unrecordable && can_check(s->system) &&
          can_check(s->inner) && (first_preconditioner(s) == NULL || can_check(s->K)) &&
          (!s->solve.reduces || can_check(s->system->reduction->parent));

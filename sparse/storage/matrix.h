@@ -49,6 +49,9 @@ struct kaon_matrix {
   kaon_row_set *dagger; /* of A^H if that is not A; NULL: not yet needed */
   double asymmetry;     /* the largest entry of A - A^H, as kaon_matrix_info has it */
   int hermitian, skew;  /* A = A^H, A = -A^H to rounding: KAON_SYMMETRIC_TO */
+  int null_count;       /* vectors n with A n = 0 that were given */
+  double *null_vectors; /* orthonormal, one after another, as kaon_vector_import takes them. NULL:
+                           the constant one */
   int mirrored;         /* what holds exactly: bits of KAON_MIRRORED (rank_rows.h) */
 };
 

@@ -20,6 +20,7 @@
 #include "lib/operator/send_ahead.h"
 #include "lib/core/options_table.h"
 #include "sparse/ranks/row_ghosts.h"
+#include "sparse/storage/null_space.h"
 #include "sparse/storage/single_range.h"
 #include "sparse/storage/number.h"
 #include "sparse/ranks/rank_rows.h"
@@ -468,7 +469,8 @@ static const void *const capabilities[KAON_CAPABILITIES] = {
     [KAON_CAPABILITY_ROWS] = &row_access,
     [KAON_CAPABILITY_ABSOLUTE] = &absolute_values,
     [KAON_CAPABILITY_SEND_AHEAD] = &send_ahead,
-    [KAON_CAPABILITY_PARTIAL_SUMS] = &partial_sums};
+    [KAON_CAPABILITY_PARTIAL_SUMS] = &partial_sums,
+    [KAON_CAPABILITY_NULL_SPACE] = &kaon_matrix_null_space};
 
 static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .capabilities = capabilities,

@@ -170,6 +170,8 @@ const char *linear_advice(const void *user, kaon_stop_reason reason,
   const char *faults = reason == KAON_CANCELLED ? "" : faults_advice(l);
   if (*faults) return faults;
   if (reason == KAON_CANCELLED) return "it was ended early";
+  const char *null_space = null_space_advice(l, worst);
+  if (*null_space) return null_space;
   if (reason == KAON_MAX_ITERATIONS && !l->diverges) return more_steps(l, worst->residual);
   kaon_column_report failed = *worst; /* as it would have gone on */
   if (reason == KAON_MAX_ITERATIONS) failed.reason = KAON_DIVERGING;
