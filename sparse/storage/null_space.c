@@ -309,14 +309,39 @@ static kaon_status find_parts(const kaon_matrix *matrix, const left_null *left, 
   return status;
 }
 
+/* Twice, since the first time leaves rounding of b, which counts where little of b is left. A b
+ * that lies in their span to rounding becomes 0. */
+static kaon_status remove_parts(const kaon_matrix *matrix, const left_null *left, kaon_vector *b,
+                                double *removed) {
+  const size_t columns = (size_t)b->nrhs;
+  const double rounding = b->precision == KAON_DOUBLE ? ROUNDING : 0x1p-21;
+  double *part2 = calloc(5 * columns, sizeof *part2), *before = part2 + columns,
+         *after = before + columns;
+  double(*factor)[2] = (double(*)[2])(void *)(after + columns);
+  kaon_status status = KAON_OK;
+  if (part2 == NULL)
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "null space: out of host memory for %d columns",
+                       b->nrhs);
+  status = kaon_agree(matrix->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_norm2(b, before);
+  for (int twice = 0; twice < 2 && status == KAON_OK; twice++)
+    status = find_parts(matrix, left, 1, b, part2);
+  if (status == KAON_OK) status = kaon_vector_norm2(b, after);
+  for (size_t k = 0; k < columns && status == KAON_OK; k++) {
+    factor[k][0] = after[k] > rounding * rounding * before[k];
+    removed[k] = part2[k] > 0 ? sqrt(part2[k] / before[k]) : 0;
+  }
+  if (status == KAON_OK) status = kaon_vector_scale((const double(*)[2])factor, b);
+  free(part2);
+  return status;
+}
+
 kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double *removed) {
   KAON_ENTER(KAON_OF(matrix), matrix, b, removed);
   kaon_context *ctx = matrix->ctx;
   probe p = {0};
   left_null left = {0};
   kaon_status status = KAON_OK;
-  double *numbers = calloc(2 * (size_t)b->nrhs, sizeof *numbers);
-  if (numbers == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "null space: out of host memory");
   if (b->space != &matrix->space)
     status = kaon_fail(ctx, KAON_ERR_SHAPE,
                        "null space: b is not of the matrix' space; create it on "
@@ -331,12 +356,8 @@ kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double 
                        (long long)left.worst.row, left.worst.value,
                        matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
                                               : "no null space was set");
-  if (status == KAON_OK) status = kaon_vector_norm2(b, numbers + b->nrhs);
-  if (status == KAON_OK) status = find_parts(matrix, &left, 1, b, numbers);
-  for (int k = 0; k < b->nrhs && status == KAON_OK; k++)
-    removed[k] = numbers[k] > 0 ? sqrt(numbers[k] / numbers[b->nrhs + k]) : 0;
+  if (status == KAON_OK) status = remove_parts(matrix, &left, b, removed);
   probe_destroy(&p);
-  free(numbers);
   return status;
 }
 
