@@ -163,6 +163,8 @@ static kaon_status create_inner_vectors(kaon_solver *s) {
   }
   KAON_TRY(new_wide_vector(s, s->inner, &s->outer.own_x_inner));
   s->x_inner = s->outer.own_x_inner;
+  for (int i = 0; i < s->null.count && kaon_null_has_shadow(s); i++)
+    KAON_TRY(new_vector(s, s->inner, &s->null.shadow[i]));
   return new_vector(s, s->inner, &s->r);
 }
 

@@ -189,7 +189,9 @@ typedef struct kaon_solver_solve_state {
 typedef struct kaon_solver_null {
   int count;
   int is_left; /* A^dag has the same one */
-  kaon_vector *vector[KAON_NULL_MOST]; /* orthonormal, in the outer precision, in every column */
+  /* Orthonormal, in the outer precision, in every column; shadow: in the inner one, if a shadow
+   * residual needs them, else NULL. */
+  kaon_vector *vector[KAON_NULL_MOST], *shadow[KAON_NULL_MOST];
   double *unreachable; /* [column] size over |b| of b's part in it; 0: not known */
 } kaon_solver_null;
 
@@ -263,7 +265,7 @@ enum {
   KAON_OF_X = KAON_S_S2,
   KAON_OF_SOURCE = KAON_S_TRUE,
   KAON_OF_RESIDUAL = KAON_S_OUTER,
-  KAON_OF_CHOSEN = KAON_OF_X, /* |x|^2 is read only at the beginning */
+  KAON_OF_CHOSEN = KAON_OF_X,  /* |x|^2 is read only at the beginning */
   KAON_OF_NULL = KAON_S_METHOD /* and on: (n, b) for each null vector n */
 };
 
@@ -420,12 +422,15 @@ kaon_status kaon_service_run(kaon_solver *s);
 /* null_space.c.
  * choose: asks A for its null space; fill: the vectors' values.
  * project: the columns of `gate` lose their part of x in it.
+ * copy_shadow: shadow = s->r as a residual of the adjoint system, so without its part in N.
  * issue_source: (n, b) into KAON_OF_NULL of s->states.sums. take_source: unreachable from them.
  * unreachable: of column k; 0: not known. ends: it keeps the column above the tolerance. */
 kaon_status kaon_null_choose(kaon_solver *s);
+int kaon_null_has_shadow(const kaon_solver *s);
 kaon_status kaon_null_fill(kaon_solver *s);
 void kaon_null_destroy(kaon_solver *s);
 kaon_status kaon_null_project(kaon_solver *s, int gate);
+kaon_status kaon_null_copy_shadow(kaon_solver *s, kaon_vector *shadow, int gate);
 kaon_status kaon_null_issue_source(kaon_solver *s);
 void kaon_null_take_source(kaon_solver *s);
 double kaon_null_unreachable(const kaon_solver *s, int k);

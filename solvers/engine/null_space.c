@@ -26,25 +26,48 @@ kaon_status kaon_null_choose(kaon_solver *s) {
                    s->columns);
 }
 
+/* 1: the method has a residual of A^dag y = r, which has no solution unless r is orthogonal to N. */
+int kaon_null_has_shadow(const kaon_solver *s) {
+  return !s->null.is_left && kaon_method_has(s->method, KAON_METHOD_ADJOINT) &&
+         !kaon_method_has(s->method, KAON_METHOD_NORMAL);
+}
+
 kaon_status kaon_null_fill(kaon_solver *s) {
-  for (int i = 0; i < s->null.count; i++)
+  for (int i = 0; i < s->null.count; i++) {
     KAON_TRY(access_of(s)->fill(s->system, i, s->null.vector[i]));
+    if (s->null.shadow[i] != NULL) KAON_TRY(access_of(s)->fill(s->system, i, s->null.shadow[i]));
+  }
   return KAON_OK;
 }
 
 void kaon_null_destroy(kaon_solver *s) {
-  for (int i = 0; i < s->null.count; i++) kaon_vector_destroy(&s->null.vector[i]);
+  for (int i = 0; i < s->null.count; i++) {
+    kaon_vector_destroy(&s->null.vector[i]);
+    kaon_vector_destroy(&s->null.shadow[i]);
+  }
   free(s->null.unreachable);
 }
 
-kaon_status kaon_null_project(kaon_solver *s, int gate) {
+/* v loses its part along each n. */
+static kaon_status project(const kaon_solver *s, int gate, kaon_vector *const *n, kaon_vector *v) {
   const int slots[3] = {KAON_S_NULL, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass pass = kaon_gated(s, gate);
   for (int i = 0; i < s->null.count; i++) {
-    KAON_TRY(kaon_blas_dot(s->null.vector[i], s->outer.x, slots, &pass));
-    KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_NULL), s->null.vector[i], s->outer.x, &pass));
+    KAON_TRY(kaon_blas_dot(n[i], v, slots, &pass));
+    KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_NULL), n[i], v, &pass));
   }
   return KAON_OK;
+}
+
+kaon_status kaon_null_project(kaon_solver *s, int gate) {
+  return project(s, gate, s->null.vector, s->outer.x);
+}
+
+kaon_status kaon_null_copy_shadow(kaon_solver *s, kaon_vector *shadow, int gate) {
+  const kaon_pass pass = kaon_gated(s, gate);
+  KAON_TRY(kaon_blas_copy(s->r, shadow, &pass));
+  if (!kaon_null_has_shadow(s)) return KAON_OK;
+  return project(s, gate, s->process.mixed ? s->null.shadow : s->null.vector, shadow);
 }
 
 kaon_status kaon_null_issue_source(kaon_solver *s) {

@@ -103,19 +103,23 @@ void kaon_solver_prepare_states(kaon_solver *s) {
     state->delta2 = s->process.delta * s->process.delta;
     state->flags = flags;
     if (flags & KAON_FLAG_MONITOR) state->gate |= KAON_GATE_VERIFY;
-    if (kaon_null_ends(s, k)) state->max_iterations = 0;
     if (s->states.norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;
     }
+    if (!kaon_null_ends(s, k)) continue;
+    state->gate = 0; /* x = 0 */
+    state->reason = KAON_STAGNATED;
+    state->relative = 1;
+    state->slot[KAON_S_OUTER][0] = s->states.norm2_full[k];
   }
 }
 
-/* b = 0 has the solution 0, whatever the guess. */
+/* b = 0 has the solution 0, whatever the guess. Where b has none at all, 0 shows that. */
 static kaon_status clear_zero_columns(kaon_solver *s) {
   int any = 0;
   for (int k = 0; k < s->columns; k++) {
-    s->states.host[k].gate = s->states.norm2[k] == 0 ? KAON_GATE_START : 0;
+    s->states.host[k].gate = s->states.norm2[k] == 0 || kaon_null_ends(s, k) ? KAON_GATE_START : 0;
     any |= s->states.host[k].gate;
   }
   if (!any || s->solve.zero_guess) return KAON_OK;
@@ -270,7 +274,6 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   c.stop_residual = same ? c.residual : sqrt(state->relative);
   if (retakes_chosen(s) && state->reference > 0)
     c.stop_residual = sqrt(s->states.sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
-  if (kaon_null_ends(s, k) && c.reason == KAON_MAX_ITERATIONS) c.reason = KAON_STAGNATED;
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   /* a block's A^dag A is positive semidefinite: any other value is due to rounding */
   if (c.breakdown == KAON_BREAKDOWN_OPERATOR && kaon_method_has(s->method, KAON_METHOD_NORMAL) &&
@@ -342,7 +345,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = worker(s, k);
-    if (s->states.host[k].reference == 0) continue;
+    if (s->states.host[k].reference == 0 || kaon_null_ends(s, k)) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
     report->flops += ours * s->process.flops.inner + theirs * s->process.flops.outer +
                      precond_calls(s, state) * s->process.flops.preconditioner +

@@ -79,7 +79,7 @@ static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
-  KAON_TRY(kaon_blas_copy(s->r, v[R_], &plain));
+  KAON_TRY(kaon_null_copy_shadow(s, v[R_], KAON_GATE_START));
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[P_], &plain));
   return precondition_step(s, KAON_GATE_START, KAON_REC_BICG_START);

@@ -51,8 +51,8 @@ static void look_at_rows(const kaon_matrix *matrix, const kaon_csr *a, const dou
 }
 
 /* product = A v, or A^dagger v, of one column each; `rows`: of A or of A^dagger. Collective. */
-static kaon_status find_worst(const kaon_matrix *matrix, const kaon_csr *rows,
-                              const kaon_vector *v, const kaon_vector *product, worst_row *worst) {
+static kaon_status find_worst(const kaon_matrix *matrix, const kaon_csr *rows, const kaon_vector *v,
+                              const kaon_vector *product, worst_row *worst) {
   const kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
   const size_t numbers = (size_t)(rows->rows * rows->reals) + 1;
@@ -286,8 +286,8 @@ static kaon_status find_parts(const kaon_matrix *matrix, const left_null *left, 
   kaon_vector *n = NULL;
   kaon_status status = KAON_OK;
   if (dot == NULL)
-    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "null space: out of host memory for %d columns",
-                       b->nrhs);
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                       "null space: out of host memory for %d columns", b->nrhs);
   status = kaon_agree(matrix->ctx, status);
   if (status == KAON_OK)
     status = kaon_vector_create(matrix->ctx, b->space, b->precision, b->nrhs, &n);
@@ -320,8 +320,8 @@ static kaon_status remove_parts(const kaon_matrix *matrix, const left_null *left
   double(*factor)[2] = (double(*)[2])(void *)(after + columns);
   kaon_status status = KAON_OK;
   if (part2 == NULL)
-    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "null space: out of host memory for %d columns",
-                       b->nrhs);
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                       "null space: out of host memory for %d columns", b->nrhs);
   status = kaon_agree(matrix->ctx, status);
   if (status == KAON_OK) status = kaon_vector_norm2(b, before);
   for (int twice = 0; twice < 2 && status == KAON_OK; twice++)
@@ -350,12 +350,13 @@ kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double 
   if (status == KAON_OK) status = probe_create(matrix, &p);
   if (status == KAON_OK) status = find_left(&p, &left);
   if (status == KAON_OK && left.count == 0)
-    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                       "null space: no n with n^dag A = 0 is known: column %lld of A (counted from "
-                       "0) adds up to %.3g, and %s; solve by cgnr for the least |b - A x|",
-                       (long long)left.worst.row, left.worst.value,
-                       matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
-                                              : "no null space was set");
+    status =
+        kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                  "null space: no n with n^dag A = 0 is known: column %lld of A (counted from "
+                  "0) adds up to %.3g, and %s; solve by cgnr for the least |b - A x|",
+                  (long long)left.worst.row, left.worst.value,
+                  matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
+                                         : "no null space was set");
   if (status == KAON_OK) status = remove_parts(matrix, &left, b, removed);
   probe_destroy(&p);
   return status;
