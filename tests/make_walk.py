@@ -84,7 +84,7 @@ CALLS = {
     "kaon_matrix_write_as": {"path": "w.matrix_out"},
     "kaon_matrix_set_null_space": {"count": "0", "vectors": "NULL"},
     "kaon_matrix_project_rhs": {"matrix": "w.closed", "b": "w.closed_rows"},
-    "kaon_matrix_check_consistency": {"b": "w.rows", "x": "w.rows", "columns": "w.consistency"},
+    "kaon_matrix_check_consistency": {"A": "w.laplace", "b": "w.rows", "x": "w.rows", "columns": "w.consistency"},
     "kaon_array_read": {"path": "w.array_file", "rows": "w.longs", "columns": "w.more_longs", "reals": "w.ints"},
     "kaon_array_write": {"path": "w.matrix_out", "rows": "2"},
     "kaon_operator_cost": {"cost": "&w.cost"},

@@ -16,7 +16,6 @@
 #include "blas/blas.h"
 #include "lib/operator/free_blocks.h"
 #include "lib/operator/fused_apply.h"
-#include "lib/operator/null_space.h"
 #include "lib/operator/pointwise.h"
 #include "lib/operator/row_sweeps.h"
 #include "lib/operator/send_ahead.h"
@@ -38,8 +37,7 @@ enum {
   PARTIAL = 1 << KAON_CAPABILITY_PARTIAL_SUMS,
   UPDATED = 1 << KAON_CAPABILITY_UPDATED_APPLY,
   COUPLINGS = 1 << KAON_CAPABILITY_COUPLINGS,
-  NULL_SPACE = 1 << KAON_CAPABILITY_NULL_SPACE,
-  OF_MATRIX = ROWS | ABSOLUTE | AHEAD | PARTIAL | NULL_SPACE
+  OF_MATRIX = ROWS | ABSOLUTE | AHEAD | PARTIAL | 1 << KAON_CAPABILITY_NULL_SPACE
 };
 /* Bits of methods that may be missing. */
 enum { LOCAL = 1, DIAGONAL = 2, RESERVE = 4, CHECK = 8 };
@@ -207,12 +205,6 @@ static void check_updated(kaon_operator *A) {
   kaon_scalars_destroy(&scalars);
 }
 
-/* No vectors were given. */
-static void check_null_space(kaon_operator *A) {
-  const kaon_null_space *known = kaon_operator_capability(A, KAON_CAPABILITY_NULL_SPACE);
-  assert_int_equal(known->count(A), 0);
-}
-
 static void check_capabilities(kaon_operator *A, unsigned expected) {
   for (int kind = 0; kind < KAON_CAPABILITIES; kind++) {
     const int offered = kaon_operator_capability(A, (kaon_capability)kind) != NULL;
@@ -224,7 +216,6 @@ static void check_capabilities(kaon_operator *A, unsigned expected) {
   if (expected & FREE) check_free_blocks(A);
   if (expected & POINTWISE) check_pointwise(A);
   if (expected & UPDATED) check_updated(A);
-  if (expected & NULL_SPACE) check_null_space(A);
   if (!(expected & AHEAD) || A->ctx->comm->ranks == 1) /* one rank has no messages */
     assert_false(kaon_operator_sends_ahead(A));
   if (!(expected & PARTIAL)) assert_false(kaon_operator_completes_sums(A, 1));

@@ -248,9 +248,10 @@ typedef struct kaon_consistency {
                            A^dag (b - A x) = 0 to rounding, so it is a least-squares solution */
   int constant;       /**< 1: A times the constant vector is 0 to rounding */
 } kaon_consistency;
-/** Looks why a solve ended without a solution x. b and x are of any precisions. It makes A^dag.
- * Collective. Errors: ARGUMENT, SHAPE, MEMORY, NOT_BUILT. */
-KAON_API kaon_status kaon_matrix_check_consistency(kaon_matrix *matrix, const kaon_vector *b,
+/** Looks why a solve with A of kaon_matrix_operator() ended without a solution x. b and x are of any
+ * precisions. It makes A^dag, and A in double if it is not. Collective. Errors: ARGUMENT (also:
+ * another operator), SHAPE, MEMORY, NOT_BUILT. */
+KAON_API kaon_status kaon_matrix_check_consistency(kaon_operator *A, const kaon_vector *b,
                                                    const kaon_vector *x, kaon_consistency *columns);
 /** @} */
 

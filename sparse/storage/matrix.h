@@ -4,6 +4,7 @@
 
 #include <kaon/sparse.h>
 
+#include "lib/operator/null_space.h"
 #include "lib/operator/operator_internal.h"
 #include "lib/vector/space.h"
 #include "sparse/storage/csr.h"
@@ -67,6 +68,9 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger);
 
 /* The row index in the caller's whole matrix. i: index on this rank before `order` was applied. */
 int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i);
+
+/* null_vectors.c: of operators of kaon_matrix_operator; others have no null vectors. */
+extern const kaon_null_space kaon_matrix_null_space;
 
 /* ---- row_ghosts.c ---- */
 

@@ -20,7 +20,6 @@
 #include "lib/operator/send_ahead.h"
 #include "lib/core/options_table.h"
 #include "sparse/ranks/row_ghosts.h"
-#include "sparse/storage/null_space.h"
 #include "sparse/storage/single_range.h"
 #include "sparse/storage/number.h"
 #include "sparse/ranks/rank_rows.h"

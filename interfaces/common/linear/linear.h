@@ -189,11 +189,11 @@ const char *null_space_file(const linear_args *args);
 /* --project-rhs: removed[column] of |b| is gone from b; 0 without the option. Exit status. */
 int null_space_project(const linear *l, kaon_vector *b, double *removed);
 /* Looks why columns did not converge: sets `unreachable` where that keeps them above --tol, and 0
- * elsewhere. Keeps what it found for null_space_advice. Exit status. */
+ * elsewhere. Keeps what it found for advice. Exit status. */
 int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
                        kaon_column_report *solves);
-/* What a failure shows of a singular A; "": nothing. */
-const char *null_space_advice(const linear *l, const kaon_column_report *worst);
+/* What to do about a column with `unreachable`. */
+const char *null_space_inconsistent(const linear *l, const kaon_column_report *worst);
 
 /* 1 if `text` names a file rather than a generator. */
 int linear_is_file(const char *text);

@@ -67,7 +67,7 @@ int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
   if (!failed) return EXIT_DONE;
   kaon_consistency *found = calloc((size_t)columns, sizeof *found);
   kaon_status status = kaon_context_agree(l->ctx, found ? KAON_OK : KAON_ERR_MEMORY);
-  if (status == KAON_OK) status = kaon_matrix_check_consistency(l->matrix, b, x, found);
+  if (status == KAON_OK) status = kaon_matrix_check_consistency(l->A, b, x, found);
   for (int k = 0; k < columns && status == KAON_OK; k++) {
     kaon_column_report *s = &solves[k];
     l->found.constant = found[k].constant;
@@ -78,7 +78,8 @@ int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
     if (found[k].unreachable > l->found.unreachable) l->found = found[k];
   }
   free(found);
-  return cli_status(l->ctx, status, NULL);
+  /* the solve took all there was: it is over, and its message comes without this */
+  return status == KAON_ERR_MEMORY ? EXIT_DONE : cli_status(l->ctx, status, NULL);
 }
 
 /* The size of a --tol that x meets: rounded up to two digits. */
@@ -87,25 +88,20 @@ static double met_by(double residual) {
   return fmin(ceil(residual / unit) * unit, 1);
 }
 
-const char *null_space_advice(const linear *l, const kaon_column_report *worst) {
+const char *null_space_inconsistent(const linear *l, const kaon_column_report *worst) {
   static char text[400];
   const int given = null_space_given(l->args);
-  if (worst->unreachable > 0 && l->found.removable)
-    snprintf(text, sizeof text,
-             "b is inconsistent: A is singular, and %.3g |b| of b is a part that A x cannot reach; "
-             "give %s--project-rhs to remove it",
-             worst->unreachable, l->found.constant && !given ? "--null-space constant " : "");
-  else if (worst->unreachable > 0)
-    snprintf(text, sizeof text,
-             "b is inconsistent: A is singular, and %.3g |b| of b is a part that A x cannot reach; "
+  const int used = snprintf(text, sizeof text,
+                            "b is inconsistent: A is singular, and %.3g |b| of b is a part that A "
+                            "x cannot reach; ",
+                            worst->unreachable);
+  if (l->found.removable)
+    snprintf(text + used, sizeof text - (size_t)used, "give %s--project-rhs to remove it",
+             l->found.constant && !given ? "--null-space constant " : "");
+  else
+    snprintf(text + used, sizeof text - (size_t)used,
              "x is a least-squares solution, which --output FILE --guess FILE.unconverged --tol "
              "%.2g accepts",
-             worst->unreachable, met_by(worst->unreachable));
-  else if (l->found.constant && !given)
-    snprintf(text, sizeof text,
-             "A is singular (A times a constant vector is 0), and b may be consistent; give "
-             "--null-space constant");
-  else
-    text[0] = '\0';
+             met_by(worst->unreachable));
   return text;
 }

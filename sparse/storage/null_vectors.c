@@ -1,6 +1,6 @@
-/* null_space.c - vectors n with A n = 0 that belong to a matrix, and right-hand sides that a
+/* null_vectors.c - vectors n with A n = 0 that belong to a matrix, and right-hand sides that a
  * singular matrix cannot reach. Contract: kaon/sparse.h. */
-#include "sparse/storage/null_space.h"
+#include "sparse/storage/matrix.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,10 +88,16 @@ typedef struct probe {
   kaon_vector *v, *product;
 } probe;
 
-static kaon_status probe_create(kaon_matrix *matrix, probe *p) {
+/* A: in use already, which serves if it is in double; NULL: there is none. */
+static kaon_status probe_create(kaon_matrix *matrix, kaon_operator *A, probe *p) {
   const kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   *p = (probe){.matrix = matrix};
-  KAON_TRY(kaon_matrix_operator(matrix, &options, &p->A));
+  if (A != NULL && A->precision == KAON_DOUBLE) {
+    kaon_operator_retain(A);
+    p->A = A;
+  } else {
+    KAON_TRY(kaon_matrix_operator(matrix, &options, &p->A));
+  }
   KAON_TRY(kaon_vector_create(matrix->ctx, &matrix->space, KAON_DOUBLE, 1, &p->v));
   return kaon_vector_create(matrix->ctx, &matrix->space, KAON_DOUBLE, 1, &p->product);
 }
@@ -184,7 +190,7 @@ static kaon_status check_null(probe *p, int n, int constant) {
 /* Takes over `values`, whose vectors become orthonormal; NULL: the constant vector. */
 static kaon_status prepare(kaon_matrix *matrix, int count, double *values) {
   probe p;
-  kaon_status status = probe_create(matrix, &p);
+  kaon_status status = probe_create(matrix, NULL, &p);
   for (int n = 0; n < count && status == KAON_OK; n++) {
     status = values != NULL ? orthonormalise(&p, values, n) : import(matrix, NULL, 0, p.v);
     if (status == KAON_OK) status = check_null(&p, n, values == NULL);
@@ -347,69 +353,61 @@ kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double 
                        "null space: b is not of the matrix' space; create it on "
                        "kaon_matrix_space()");
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = probe_create(matrix, &p);
+  if (status == KAON_OK) status = probe_create(matrix, NULL, &p);
   if (status == KAON_OK) status = find_left(&p, &left);
   if (status == KAON_OK && left.count == 0)
-    status =
-        kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                  "null space: no n with n^dag A = 0 is known: column %lld of A (counted from "
-                  "0) adds up to %.3g, and %s; solve by cgnr for the least |b - A x|",
-                  (long long)left.worst.row, left.worst.value,
-                  matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
-                                         : "no null space was set");
+    status = kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "null space: no n with n^dag A = 0 is known: column %lld of A (counted from "
+        "0) adds up to %.3g, and %s; cgnr with the option stop=normal finds the least |b - A x|",
+        (long long)left.worst.row, left.worst.value,
+        matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
+                               : "no null space was set");
   if (status == KAON_OK) status = remove_parts(matrix, &left, b, removed);
   probe_destroy(&p);
   return status;
 }
 
-/* b and x in double, and b - A x in x's place. */
-typedef struct system_copy {
-  kaon_vector *b, *x, *r;
-  double *numbers; /* [3][columns]: |b|^2, |r|^2, squares of parts */
-} system_copy;
+/* One column of b and of x in double, the latter b - A x in the end. */
+typedef struct one_column {
+  kaon_vector *b, *x, *narrow; /* narrow: in the precision of the given vectors */
+} one_column;
 
-static void copy_destroy(system_copy *c) {
-  kaon_vector_destroy(&c->b);
-  kaon_vector_destroy(&c->x);
-  kaon_vector_destroy(&c->r);
-  free(c->numbers);
+static kaon_status take_column(const kaon_vector *from, int k, kaon_vector *narrow,
+                               kaon_vector *to) {
+  KAON_TRY(kaon_vector_copy_columns(narrow, 0, from, k, 1));
+  return kaon_vector_copy(to, narrow);
 }
 
-static kaon_status copy_system(const probe *p, const kaon_vector *b, const kaon_vector *x,
-                               system_copy *c) {
+static kaon_status take_residual(const probe *p, const kaon_vector *b, const kaon_vector *x, int k,
+                                 one_column *c) {
   kaon_context *ctx = p->matrix->ctx;
-  const int columns = b->nrhs;
-  kaon_status status = KAON_OK;
-  c->numbers = calloc(3 * (size_t)columns, sizeof *c->numbers);
-  if (c->numbers == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "null space: out of host memory");
-  KAON_TRY(kaon_agree(ctx, status));
-  KAON_TRY(kaon_vector_create(ctx, b->space, KAON_DOUBLE, columns, &c->b));
-  KAON_TRY(kaon_vector_create(ctx, b->space, KAON_DOUBLE, columns, &c->x));
-  KAON_TRY(kaon_vector_create(ctx, b->space, KAON_DOUBLE, columns, &c->r));
-  KAON_TRY(kaon_vector_copy(c->b, b));
-  KAON_TRY(kaon_vector_copy(c->x, x));
-  KAON_TRY(kaon_operator_apply(p->A, KAON_PLAIN, c->x, c->r));
+  for (int i = 0; i < 2; i++) {
+    const kaon_vector *from = i == 0 ? b : x;
+    kaon_vector **to = i == 0 ? &c->b : &c->x;
+    if (*to == NULL) KAON_TRY(kaon_vector_create(ctx, from->space, KAON_DOUBLE, 1, to));
+    if (c->narrow != NULL && c->narrow->precision != from->precision)
+      kaon_vector_destroy(&c->narrow);
+    if (c->narrow == NULL)
+      KAON_TRY(kaon_vector_create(ctx, from->space, from->precision, 1, &c->narrow));
+    KAON_TRY(take_column(from, k, c->narrow, *to));
+  }
+  KAON_TRY(kaon_operator_apply(p->A, KAON_PLAIN, c->x, p->product));
   KAON_TRY(kaon_vector_copy(c->x, c->b));
-  KAON_TRY(kaon_vector_axpy(-1, 0, c->r, c->x));
-  KAON_TRY(kaon_vector_norm2(c->b, c->numbers));
-  return kaon_vector_norm2(c->x, c->numbers + columns);
+  return kaon_vector_axpy(-1, 0, p->product, c->x);
 }
 
 /* What one column's b and residual say. */
-static kaon_status judge(probe *p, const left_null *left, const system_copy *c, int k,
-                         kaon_consistency *found) {
-  const int columns = c->b->nrhs;
-  const double b2 = c->numbers[k], r2 = c->numbers[columns + k];
-  const double part = b2 > 0 ? sqrt(c->numbers[2 * columns + k] / b2) : 0;
+static kaon_status judge(probe *p, const left_null *left, one_column *c, kaon_consistency *found) {
+  double b2 = 0, r2 = 0, part2 = 0;
   worst_row worst;
+  KAON_TRY(kaon_vector_norm2(c->b, &b2));
+  KAON_TRY(kaon_vector_norm2(c->x, &r2));
+  KAON_TRY(find_parts(p->matrix, left, 0, c->b, &part2));
   found->removable = left->count > 0;
-  if (part > ROUNDING) {
-    found->unreachable = part;
-    return KAON_OK;
-  }
-  if (!(b2 > 0 && r2 > 0 && isfinite(r2))) return KAON_OK;
-  KAON_TRY(kaon_vector_copy_columns(p->v, 0, c->x, k, 1));
+  found->unreachable = part2 > ROUNDING * ROUNDING * b2 ? sqrt(part2 / b2) : 0;
+  if (found->unreachable > 0 || !(b2 > 0 && r2 > 0 && isfinite(r2))) return KAON_OK;
+  KAON_TRY(kaon_vector_copy(p->v, c->x));
   KAON_TRY(probe_apply(p, KAON_DAGGER, &worst));
   if (worst.ratio > NULL_TO) return KAON_OK;
   found->unreachable = sqrt(r2 / b2);
@@ -418,37 +416,43 @@ static kaon_status judge(probe *p, const left_null *left, const system_copy *c, 
 }
 
 static kaon_status find_consistency(probe *p, const kaon_vector *b, const kaon_vector *x,
-                                    system_copy *c, kaon_consistency *found) {
+                                    one_column *c, kaon_consistency *found) {
   left_null left;
   worst_row ones;
-  KAON_TRY(copy_system(p, b, x, c));
   KAON_TRY(find_left(p, &left));
-  KAON_TRY(find_parts(p->matrix, &left, 0, c->b, c->numbers + 2 * (size_t)b->nrhs));
   KAON_TRY(import(p->matrix, NULL, 0, p->v));
   KAON_TRY(probe_apply(p, KAON_PLAIN, &ones));
   for (int k = 0; k < b->nrhs; k++) {
     found[k] = (kaon_consistency){.constant = ones.ratio <= NULL_TO};
-    KAON_TRY(judge(p, &left, c, k, &found[k]));
+    KAON_TRY(take_residual(p, b, x, k, c));
+    KAON_TRY(judge(p, &left, c, &found[k]));
   }
   return KAON_OK;
 }
 
-kaon_status kaon_matrix_check_consistency(kaon_matrix *matrix, const kaon_vector *b,
+kaon_status kaon_matrix_check_consistency(kaon_operator *A, const kaon_vector *b,
                                           const kaon_vector *x, kaon_consistency *columns) {
-  KAON_ENTER(KAON_OF(matrix), matrix, b, x, columns);
-  kaon_context *ctx = matrix->ctx;
+  KAON_ENTER(KAON_OF(A), A, b, x, columns);
+  kaon_matrix *matrix = kaon_operator_matrix(A);
   probe p = {0};
-  system_copy c = {0};
+  one_column c = {0};
   kaon_status status = KAON_OK;
-  if (b->space != &matrix->space || x->space != &matrix->space || b->nrhs != x->nrhs)
-    status = kaon_fail(ctx, KAON_ERR_SHAPE,
+  if (matrix == NULL)
+    status = kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                       "null space: operator '%s' has no matrix; pass one made by "
+                       "kaon_matrix_operator",
+                       A->ops->name);
+  else if (b->space != A->space || x->space != A->space || b->nrhs != x->nrhs)
+    status = kaon_fail(A->ctx, KAON_ERR_SHAPE,
                        "null space: b has %d columns and x %d; both must be of the matrix' space, "
                        "with equal columns",
                        b->nrhs, x->nrhs);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = probe_create(matrix, &p);
+  status = kaon_agree(A->ctx, status);
+  if (status == KAON_OK) status = probe_create(matrix, A, &p);
   if (status == KAON_OK) status = find_consistency(&p, b, x, &c, columns);
-  copy_destroy(&c);
+  kaon_vector_destroy(&c.b);
+  kaon_vector_destroy(&c.x);
+  kaon_vector_destroy(&c.narrow);
   probe_destroy(&p);
   return status;
 }
