@@ -222,7 +222,8 @@ KAON_API double kaon_matrix_operator_bytes(const kaon_operator *A);
 /** Says which vectors n have A n = 0, for solvers that are made afterwards. They return the solution
  * that is orthogonal to all n, whatever the initial guess. Where A = A^dag (or -A^dag) to rounding,
  * they also find before the first step whether b is consistent (kaon_column_report.unreachable).
- * Not for several shifts.
+ * Not for several shifts, and not for operators that are made of A's: adjoints, row projections,
+ * solvers with tol = 0. These find a solution too, with the part of the initial guess.
  *
  * `vectors`: `count` vectors one after another, each as kaon_vector_import() takes it. They are
  * copied, and need not be orthogonal. NULL with `count` 1: the constant vector, as of Neumann or

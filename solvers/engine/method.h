@@ -185,6 +185,8 @@ typedef struct kaon_solver_solve_state {
   kaon_traffic repeated; /* traffic of its replays */
 } kaon_solver_solve_state;
 
+/* A slot that only several shifts use otherwise: a product with a null vector. */
+enum { KAON_S_NULL = KAON_S_SIGMA };
 /* The null space of A (null_space.c). */
 typedef struct kaon_solver_null {
   int count;

@@ -293,17 +293,17 @@ static int write_files(invert_job *job) {
 
 static const char *advice(const void *user, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
-  (void)user;
+  const problem *p = &((const invert_job *)user)->p;
   switch (reason) {
     case KAON_MAX_ITERATIONS:
       return "--max-iter allows more steps";
     case KAON_STAGNATED:
       if (!solving_rounds(worst->residual))
         return "the method gets no further: the system is singular or nearly so; give other "
-               "shifts, "
-               "or another --kappa or --mass";
-      return "rounding keeps it above --tol; give a larger --tol, or --precision double --sloppy "
-             "double";
+               "shifts, or another --kappa or --mass";
+      return p->precision == KAON_SINGLE
+                 ? "rounding keeps it above --tol; give a larger --tol, or --precision double"
+                 : "rounding keeps it above --tol; give a larger --tol";
     case KAON_BREAKDOWN:
     case KAON_DIVERGING:
       return "a shift is so negative that the system is no longer positive definite; give larger "

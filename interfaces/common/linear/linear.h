@@ -161,7 +161,7 @@ void linear_clear(linear *l);
 /* Fills b. Column 0 is that of --rhs; a file gives as many columns as it has. The others are
  * uniform in [-1, 1], and depend on seed, column and row alone. Exit status. */
 int linear_source(const linear *l, kaon_vector *b);
-/* Columns of values from a Matrix Market file. The caller sets the first four members. */
+/* Columns of values from a Matrix Market file. The caller sets the first five members. */
 typedef struct linear_file {
   const char *option, *path; /* the option and its file */
   const char *is;            /* what the file holds, for messages: "a b" */

@@ -69,9 +69,6 @@ enum {
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain squared residual in the outer
  * precision. R2: the squared residual of the inner process. S2: that of its normal equations. */
 enum { KAON_S_TRUE, KAON_S_OUTER, KAON_S_R2, KAON_S_S2, KAON_S_METHOD };
-/* A product with a null vector of A, in services (solvers/engine/null_space.c). No method uses this
- * slot, except several shifts, which have no such services. */
-enum { KAON_S_NULL = 31 };
 
 enum {
   KAON_STALL_STEPS = 1000,
