@@ -73,7 +73,7 @@ int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
     l->found.constant = found[k].constant;
     if (s->reason == KAON_CONVERGED || !(found[k].unreachable > 1.1 * l->options.tol)) continue;
     s->unreachable = found[k].unreachable;
-    if (s->reason != KAON_DIVERGING || !found[k].removable) s->reason = KAON_STAGNATED;
+    s->reason = KAON_STAGNATED;
     s->breakdown = KAON_BREAKDOWN_NONE;
     if (found[k].unreachable > l->found.unreachable) l->found = found[k];
   }
