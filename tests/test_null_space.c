@@ -254,11 +254,14 @@ static void solve_case(const problem *s, int method, int kind, const precisions 
   kaon_vector_destroy(&x);
 }
 
-/* MR and CG-like methods need a definite Hermitian part, which wind takes away. */
+/* MR and CG-like methods need a definite Hermitian part, which wind takes away. BiCG's shadow
+ * residual is never recomputed, so that in single precision its rounding along the null space may
+ * outlast the rest of it. */
 static int suits(const graph *g, int method, int kind, const precisions *p) {
   const int hermitian = g->wind == 1;
   const int half = p->inner == KAON_HALF;
   if (!hermitian && (method == KAON_MR || kind == CHEBYSHEV)) return 0;
+  if (!hermitian && method == KAON_BICG && p->inner != KAON_DOUBLE) return 0;
   if (!hermitian && method_has(method, KAON_METHOD_HERMITIAN)) return 0;
   if (half && ((int)coarsest(method) != KAON_HALF || kind != NONE)) return 0;
   return kind == NONE || method_has(method, KAON_METHOD_PRECONDITIONED);

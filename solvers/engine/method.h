@@ -424,7 +424,7 @@ kaon_status kaon_service_run(kaon_solver *s);
 /* null_space.c.
  * choose: asks A for its null space; fill: the vectors' values.
  * project: the columns of `gate` lose their part of x in it.
- * copy_shadow: shadow = s->r as a residual of the adjoint system, so without its part in N.
+ * project_shadow: the same of a residual of the adjoint system; it keeps such a part in all steps.
  * issue_source: (n, b) into KAON_OF_NULL of s->states.sums. take_source: unreachable from them.
  * unreachable: of column k; 0: not known. ends: it keeps the column above the tolerance. */
 kaon_status kaon_null_choose(kaon_solver *s);
@@ -432,7 +432,7 @@ int kaon_null_has_shadow(const kaon_solver *s);
 kaon_status kaon_null_fill(kaon_solver *s);
 void kaon_null_destroy(kaon_solver *s);
 kaon_status kaon_null_project(kaon_solver *s, int gate);
-kaon_status kaon_null_copy_shadow(kaon_solver *s, kaon_vector *shadow, int gate);
+kaon_status kaon_null_project_shadow(kaon_solver *s, kaon_vector *shadow, int gate);
 kaon_status kaon_null_issue_source(kaon_solver *s);
 void kaon_null_take_source(kaon_solver *s);
 double kaon_null_unreachable(const kaon_solver *s, int k);

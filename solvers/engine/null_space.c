@@ -28,7 +28,7 @@ kaon_status kaon_null_choose(kaon_solver *s) {
 
 /* 1: the method has a residual of A^dag y = r, which has no solution unless r is orthogonal to N. */
 int kaon_null_has_shadow(const kaon_solver *s) {
-  return !s->null.is_left && kaon_method_has(s->method, KAON_METHOD_ADJOINT) &&
+  return kaon_method_has(s->method, KAON_METHOD_ADJOINT) &&
          !kaon_method_has(s->method, KAON_METHOD_NORMAL);
 }
 
@@ -63,9 +63,7 @@ kaon_status kaon_null_project(kaon_solver *s, int gate) {
   return project(s, gate, s->null.vector, s->outer.x);
 }
 
-kaon_status kaon_null_copy_shadow(kaon_solver *s, kaon_vector *shadow, int gate) {
-  const kaon_pass pass = kaon_gated(s, gate);
-  KAON_TRY(kaon_blas_copy(s->r, shadow, &pass));
+kaon_status kaon_null_project_shadow(kaon_solver *s, kaon_vector *shadow, int gate) {
   if (!kaon_null_has_shadow(s)) return KAON_OK;
   return project(s, gate, s->process.mixed ? s->null.shadow : s->null.vector, shadow);
 }
