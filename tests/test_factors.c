@@ -62,7 +62,7 @@ static number *whole(const kaon_factors *f) {
 
 static kaon_factors *factors_of(const kaon_csr *A, kaon_factor_kind kind, int hermitian,
                                 double omega) {
-  const kaon_factor_how how = {kind, hermitian, 0, omega};
+  const kaon_factor_how how = {kind, hermitian, 0, omega, 0};
   kaon_factors *f = NULL;
   kaon_bad_pivot where;
   must(NULL, kaon_factors_create(NULL, A, &how, &f, &where));
@@ -250,7 +250,7 @@ static double inverse_error(const kaon_csr *A, const kaon_inverse_factors *f) {
 }
 
 static kaon_inverse_factors inverse_of(const kaon_csr *A, int hermitian, double drop, int fill) {
-  const kaon_ainv_how how = {hermitian, 0, drop, fill};
+  const kaon_ainv_how how = {hermitian, 0, drop, fill, 0};
   kaon_inverse_factors f;
   kaon_bad_pivot where;
   must(NULL, kaon_ainv_create(NULL, A, &how, &f, &where));
@@ -449,7 +449,7 @@ static kaon_csr *two_by_two(double a, double b, double c, double d) {
 
 static void check_broken(const kaon_csr *A, kaon_factor_kind kind, int hermitian, double shift,
                          int64_t row, double pivot) {
-  const kaon_factor_how how = {kind, hermitian, shift, 1};
+  const kaon_factor_how how = {kind, hermitian, shift, 1, 0};
   kaon_factors *f = NULL;
   kaon_bad_pivot where = {-1, {0, 0}};
   assert_int_equal(kaon_factors_create(NULL, A, &how, &f, &where), KAON_ERR_SINGULAR);
@@ -471,7 +471,7 @@ static void test_breakdown(void **state) {
   check_broken(zero, KAON_FACTOR_DIAGONAL, 0, 0, 1, 0);
   kaon_factors *f = factors_of(negative, KAON_FACTOR_LU0, 0, 0); /* a negative pivot is one */
   kaon_factors_destroy(&f);
-  const kaon_factor_how shifted = {KAON_FACTOR_LU0, 1, 0.5, 0}; /* 1.5, 4.5 - 4 / 1.5 */
+  const kaon_factor_how shifted = {KAON_FACTOR_LU0, 1, 0.5, 0, 0}; /* 1.5, 4.5 - 4 / 1.5 */
   kaon_bad_pivot where;
   must(NULL, kaon_factors_create(NULL, negative, &shifted, &f, &where));
   test_close("shifted pivot", f->pivot[1], 4.5 - 4 / 1.5, 1e-15);
@@ -489,13 +489,13 @@ static void test_breakdown(void **state) {
 
   kaon_inverse_factors inverse;
   for (int hermitian = 0; hermitian < 2; hermitian++) {
-    const kaon_ainv_how how = {hermitian, 0, 0, 0};
+    const kaon_ainv_how how = {hermitian, 0, 0, 0, 0};
     assert_int_equal(kaon_ainv_create(NULL, zero, &how, &inverse, &where), KAON_ERR_SINGULAR);
     assert_int_equal(where.row, 1);
     assert_int_equal(kaon_ainv_create(NULL, nan, &how, &inverse, &where), KAON_ERR_SINGULAR);
     assert_null(inverse.first);
   }
-  const kaon_ainv_how spd = {1, 0, 0, 0};
+  const kaon_ainv_how spd = {1, 0, 0, 0, 0};
   assert_int_equal(kaon_ainv_create(NULL, negative, &spd, &inverse, &where), KAON_ERR_SINGULAR);
   test_close("ainv's pivot of scaled [1 2; 2 3]", where.pivot[0], 1 - 4.0 / 3, 1e-15);
   kaon_csr *blocks = NULL;
@@ -503,6 +503,25 @@ static void test_breakdown(void **state) {
   assert_int_equal(kaon_block_inverses(NULL, zero, 33, 1, 0, &blocks, &where), KAON_ERR_ARGUMENT);
   kaon_csr_destroy(&negative), kaon_csr_destroy(&zero), kaon_csr_destroy(&minus);
   kaon_csr_destroy(&nan), kaon_csr_destroy(&empty);
+}
+
+/* Where A is known to be singular, such a pivot is what rounding left of 0. */
+static void test_small_pivots_of_singular_matrices(void **state) {
+  (void)state;
+  kaon_csr *rounded = two_by_two(2, 2, 2, 2 + 2e-9);
+  for (int singular = 0; singular < 2; singular++) {
+    const kaon_factor_how how = {KAON_FACTOR_LU0, 1, 0, 1, singular};
+    const kaon_ainv_how inverse_how = {1, 0, 0, 0, singular};
+    const kaon_status expected = singular ? KAON_ERR_SINGULAR : KAON_OK;
+    kaon_inverse_factors inverse;
+    kaon_factors *f = NULL;
+    kaon_bad_pivot where;
+    assert_int_equal(kaon_factors_create(NULL, rounded, &how, &f, &where), expected);
+    assert_int_equal(kaon_ainv_create(NULL, rounded, &inverse_how, &inverse, &where), expected);
+    kaon_factors_destroy(&f);
+    if (!singular) kaon_inverse_factors_destroy(&inverse);
+  }
+  kaon_csr_destroy(&rounded);
 }
 
 /* Columns beyond the rows change nothing. */
@@ -541,6 +560,7 @@ int main(void) {
       cmocka_unit_test(test_cholesky),
       cmocka_unit_test(test_block_inverses),
       cmocka_unit_test(test_breakdown),
+      cmocka_unit_test(test_small_pivots_of_singular_matrices),
       cmocka_unit_test(test_ghosts),
   };
   return test_main(tests, NULL, NULL);

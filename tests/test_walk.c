@@ -26,11 +26,11 @@ static struct {
   kaon_lattice *lattice, *same, *elsewhere;
   const kaon_space *space;
   kaon_space *own_space;
-  kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve;
+  kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve, *rows, *closed_rows;
   kaon_gauge *own, *improved[2], *links, *fat, *naik;
   kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *shell, *ic0,
       *schwarz, *kaczmarz;
-  kaon_matrix *matrix;
+  kaon_matrix *matrix, *closed;
   kaon_solver *solver, *relaxation;
   kaon_multishift *shifts;
   kaon_rational_function *function;
@@ -58,6 +58,7 @@ static struct {
   kaon_cost cost;
   kaon_traffic traffic;
   kaon_column_report reports[64];
+  kaon_consistency consistency[64];
   kaon_failure failure;
   kaon_remedy remedies[KAON_REMEDIES];
   const void *contexts[MOST], *lattices[MOST], *spaces[MOST], *vectors[MOST], *gauges[MOST],
@@ -244,7 +245,13 @@ static void make_matrices(void) {
   REMEMBER(matrix, different);
   REMEMBER(matrix, elsewhere);
   REMEMBER(space, kaon_matrix_space(w.matrix));
-  vector(w.ctx, kaon_matrix_space(w.matrix), KAON_DOUBLE, 1);
+  w.rows = vector(w.ctx, kaon_matrix_space(w.matrix), KAON_DOUBLE, 1);
+  static const int64_t row[] = {0, 0, 1, 1}, column[] = {0, 1, 0, 1};
+  static const double closed[] = {1, -1, -1, 1}; /* columns add up to 0 */
+  const kaon_triplet_arrays a = {2, 0, 2, 1, 0, 4, row, column, closed};
+  must(NULL, kaon_matrix_create_triplets(w.ctx, &a, NULL, &w.closed));
+  REMEMBER(matrix, w.closed);
+  w.closed_rows = vector(w.ctx, kaon_matrix_space(w.closed), KAON_DOUBLE, 1);
 }
 
 /* Makes an operator by the call, in which it is *made, and remembers it. */

@@ -197,9 +197,13 @@ typedef struct kaon_column_report {
                         = 0: 0 */
   double stop_residual;     /**< the one that `stop` chose, likewise. CONVERGED: at most 1.1 tol */
   kaon_breakdown breakdown; /**< with reason BREAKDOWN */
-  int rounded;     /**< with reason STAGNATED. 1: the solution met the tolerance before it was
+  int rounded;        /**< with reason STAGNATED. 1: the solution met the tolerance before it was
                         rounded to A's precision */
-  double spare[4]; /**< 0 */
+  double unreachable; /**< size over |b| of the part of b that A x cannot reach, so no residual is
+                           smaller. Known where kaon_matrix_set_null_space() says; else 0. If it
+                           exceeds 1.1 tol, the column ends with STAGNATED before the first step
+                           (unless `stop` is NORMAL) */
+  double spare[3];    /**< 0 */
 } kaon_column_report;
 
 /** Report of a solve. */

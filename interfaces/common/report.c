@@ -98,6 +98,8 @@ void report_solve(json_t *report, int column, const kaon_column_report *solve, i
                             kaon_stop_reason_name(solve->reason), "updates", solve->updates);
   if (solve->breakdown != KAON_BREAKDOWN_NONE)
     json_object_set_new(entry, "breakdown", json_string(kaon_breakdown_text(solve->breakdown)));
+  if (solve->unreachable > 0)
+    json_object_set_new(entry, "unreachable", report_real(solve->unreachable));
   if (other_stop) json_object_set_new(entry, "stop_residual", report_real(solve->stop_residual));
   json_array_append_new(json_object_get(report, "solves"), entry);
 }

@@ -27,6 +27,7 @@ typedef enum kaon_capability {
   KAON_CAPABILITY_PARTIAL_SUMS,  /* kaon_partial_sums, fused_apply.h */
   KAON_CAPABILITY_UPDATED_APPLY, /* kaon_updated_apply, fused_apply.h */
   KAON_CAPABILITY_COUPLINGS,     /* kaon_couplings, couplings.h */
+  KAON_CAPABILITY_NULL_SPACE,    /* kaon_null_space, null_space.h */
   KAON_CAPABILITIES
 } kaon_capability;
 

@@ -132,6 +132,7 @@ static kaon_status create_outer_vectors(kaon_solver *s) {
     }
   }
   KAON_TRY(new_vector(s, system, &s->outer.r));
+  for (int i = 0; i < s->null.count; i++) KAON_TRY(new_vector(s, system, &s->null.vector[i]));
   const int lifts = system->reduction != NULL && system->reduction->lift != NULL &&
                     s->options.stop == KAON_STOP_FULL;
   if (s->process.mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
@@ -162,6 +163,8 @@ static kaon_status create_inner_vectors(kaon_solver *s) {
   }
   KAON_TRY(new_wide_vector(s, s->inner, &s->outer.own_x_inner));
   s->x_inner = s->outer.own_x_inner;
+  for (int i = 0; i < s->null.count && kaon_null_has_shadow(s); i++)
+    KAON_TRY(new_vector(s, s->inner, &s->null.shadow[i]));
   return new_vector(s, s->inner, &s->r);
 }
 
@@ -263,6 +266,7 @@ static kaon_status prepare(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   KAON_TRY(choose_operators(s));
   KAON_TRY(choose_preconditioner(s));
+  KAON_TRY(kaon_null_choose(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? r->delta_restart : r->delta;
   s->process.delta = o->delta > 0       ? o->delta
                      : s->process.mixed ? rule[s->inner->precision]
@@ -294,6 +298,7 @@ static kaon_status build(kaon_solver *s) {
   if (status == KAON_OK) status = note_operators(s);
   KAON_TRY(kaon_agree(s->ctx, status));
   KAON_TRY(create_vectors(s));
+  KAON_TRY(kaon_null_fill(s));
   KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));
   KAON_TRY(reserve_operators(s));
@@ -379,6 +384,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   kaon_scalars_destroy(&s->states.sums);
   kaon_scalars_destroy(&s->launch.prepared);
   kaon_history_destroy(s);
+  kaon_null_destroy(s);
   free(s->states.host);
   free(s->states.sums_host);
   free(s->states.norm2);

@@ -17,6 +17,7 @@
 #include "lib/cpu/clock.h"
 #include "blas/blas.h"
 #include "lib/math/steps/block_recurrences.h"
+#include "lib/operator/null_space.h"
 #include "solvers/engine/scaling.h"
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
@@ -181,6 +182,18 @@ typedef struct kaon_solver_solve_state {
   kaon_traffic repeated; /* traffic of its replays */
 } kaon_solver_solve_state;
 
+/* A slot that only several shifts use otherwise: a product with a null vector. */
+enum { KAON_S_NULL = KAON_S_SIGMA };
+/* The null space of A (null_space.c). */
+typedef struct kaon_solver_null {
+  int count;
+  int is_left; /* A^dag has the same one */
+  /* Orthonormal, in the outer precision, in every column; shadow: in the inner one, if a shadow
+   * residual needs them, else NULL. */
+  kaon_vector *vector[KAON_NULL_MOST], *shadow[KAON_NULL_MOST];
+  double *unreachable; /* [column] size over |b| of b's part in it; 0: not known */
+} kaon_solver_null;
+
 typedef struct kaon_solver_history_state {
   kaon_column_history *column;
   int monitored; /* the ring is read at each poll (and the monitor called) */
@@ -232,6 +245,7 @@ struct kaon_solver {
   kaon_solver_states states;
   kaon_solver_outer outer;
   kaon_solver_solve_state solve;
+  kaon_solver_null null;
   kaon_solver_history_state history;
   kaon_solver_replay replay;
   kaon_solver_launch launch;
@@ -244,13 +258,15 @@ struct kaon_solver {
  * - OF_B, OF_X: |b|^2 and |x|^2 of the user's vectors;
  * - OF_SOURCE: the square that residuals are relative to, if that is not |b|^2;
  * - OF_RESIDUAL: |r|^2 at the end;
- * - OF_CHOSEN: that of the chosen residual, if it is another one. */
+ * - OF_CHOSEN: that of the chosen residual, if it is another one;
+ * - OF_NULL: products of the system's source with null vectors, at the beginning. */
 enum {
   KAON_OF_B = KAON_S_R2,
   KAON_OF_X = KAON_S_S2,
   KAON_OF_SOURCE = KAON_S_TRUE,
   KAON_OF_RESIDUAL = KAON_S_OUTER,
-  KAON_OF_CHOSEN = KAON_OF_X /* |x|^2 is read only at the beginning */
+  KAON_OF_CHOSEN = KAON_OF_X,  /* |x|^2 is read only at the beginning */
+  KAON_OF_NULL = KAON_S_METHOD /* and on: (n, b) for each null vector n */
 };
 
 /* Columns that a service has verified and that continue. */
@@ -412,6 +428,23 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
 
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
 kaon_status kaon_service_run(kaon_solver *s);
+
+/* null_space.c.
+ * choose: asks A for its null space; fill: the vectors' values.
+ * project: the columns of `gate` lose their part of x in it.
+ * project_shadow: the same of a residual of the adjoint system; it keeps such a part in all steps.
+ * issue_source: (n, b) into KAON_OF_NULL of s->states.sums. take_source: unreachable from them.
+ * unreachable: of column k; 0: not known. ends: it keeps the column above the tolerance. */
+kaon_status kaon_null_choose(kaon_solver *s);
+int kaon_null_has_shadow(const kaon_solver *s);
+kaon_status kaon_null_fill(kaon_solver *s);
+void kaon_null_destroy(kaon_solver *s);
+kaon_status kaon_null_project(kaon_solver *s, int gate);
+kaon_status kaon_null_project_shadow(kaon_solver *s, kaon_vector *shadow, int gate);
+kaon_status kaon_null_issue_source(kaon_solver *s);
+void kaon_null_take_source(kaon_solver *s);
+double kaon_null_unreachable(const kaon_solver *s, int k);
+int kaon_null_ends(const kaon_solver *s, int k);
 
 /* history.c: reads new entries of the rings in s->states.host. *cancel becomes 1 if the monitor
  * stops the solve. */

@@ -3,7 +3,8 @@
  * One sequence of gated operations serves all of them, and columns that iterate are not touched.
  * Except for deflation, the host reads no value, so the sequence can be recorded like a step.
  *
- *   x += x_inner; x_inner = 0;  outer.r = b - A x  in the outer precision
+ *   x += x_inner; x_inner = 0;  x loses its part in the null space, if that is known
+ *   outer.r = b - A x  in the outer precision
  *   the chosen residual's norm -> kaon_stop_verify: finished, or START or CONTINUE
  *   r = outer.r;  method: start or continue_process;  kaon_stop_resume
  *
@@ -83,6 +84,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
     KAON_TRY(kaon_method_finish(s, KAON_GATE_SOLUTION));
     if (s->process.mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->outer.x, &keep));
   }
+  if (!s->solve.zero_guess) KAON_TRY(kaon_null_project(s, KAON_GATE_SERVICE));
   s->process.knows_dagger = 0;
   KAON_TRY(verify(s));
   if (kaon_method_has(s->method, KAON_METHOD_BLOCK))

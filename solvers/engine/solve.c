@@ -109,14 +109,19 @@ void kaon_solver_prepare_states(kaon_solver *s) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;
     }
+    if (!kaon_null_ends(s, k)) continue;
+    state->gate = 0; /* x = 0 */
+    state->reason = KAON_STAGNATED;
+    state->relative = 1;
+    state->slot[KAON_S_OUTER][0] = s->states.norm2_full[k];
   }
 }
 
-/* b = 0 has the solution 0, whatever the guess. */
+/* b = 0 has the solution 0, whatever the guess. Where b has none at all, 0 shows that. */
 static kaon_status clear_zero_columns(kaon_solver *s) {
   int any = 0;
   for (int k = 0; k < s->columns; k++) {
-    s->states.host[k].gate = s->states.norm2[k] == 0 ? KAON_GATE_START : 0;
+    s->states.host[k].gate = s->states.norm2[k] == 0 || kaon_null_ends(s, k) ? KAON_GATE_START : 0;
     any |= s->states.host[k].gate;
   }
   if (!any || s->solve.zero_guess) return KAON_OK;
@@ -260,6 +265,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   kaon_column_report c = {.iterations = state->iterations,
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
+                          .unreachable = kaon_null_unreachable(s, k),
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
   /* A^dag b = 0: the solve ends with x = 0 and b - A x was not computed */
   if (state->reference == 0 && b2 > 0 && !s->solve.reduces &&
@@ -341,7 +347,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = worker(s, k);
-    if (s->states.host[k].reference == 0) continue;
+    if (s->states.host[k].reference == 0 || kaon_null_ends(s, k)) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
     report->flops += ours * s->process.flops.inner + theirs * s->process.flops.outer +
                      precond_calls(s, state) * s->process.flops.preconditioner +

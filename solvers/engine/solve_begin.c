@@ -142,7 +142,8 @@ int kaon_solver_source_slot(const kaon_solver *s) {
 kaon_status kaon_solver_issue_begin(kaon_solver *s) {
   const kaon_vector *guess = s->shifts != NULL ? s->solve.b : s->solve.x; /* shifts take none */
   KAON_TRY(compute_norms(s, guess, KAON_OF_X, s->solve.b, KAON_OF_B));
-  return prepare_source(s);
+  KAON_TRY(prepare_source(s));
+  return kaon_null_issue_source(s);
 }
 
 /* norm2: of the source that the chosen residual is relative to. */
@@ -191,6 +192,7 @@ static kaon_status inspect_end_norms(kaon_solver *s) {
   kaon_solver_take_norms(s, KAON_OF_B, s->states.norm2_full);
   KAON_TRY(check_finite(s, "x", s->states.norm2));
   KAON_TRY(check_finite(s, "b", s->states.norm2_full));
+  kaon_null_take_source(s);
   return check_small(s, s->solve.b);
 }
 

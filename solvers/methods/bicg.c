@@ -80,6 +80,7 @@ static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R_], &plain));
+  KAON_TRY(kaon_null_project_shadow(s, v[R_], KAON_GATE_START));
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[P_], &plain));
   return precondition_step(s, KAON_GATE_START, KAON_REC_BICG_START);
@@ -92,6 +93,7 @@ static kaon_status continue_process(kaon_solver *s) {
   const int gate = KAON_GATE_CONTINUE;
   const kaon_pass plain = kaon_gated(s, gate);
   if (kaon_gate_closed(s, gate)) return KAON_OK;
+  KAON_TRY(kaon_null_project_shadow(s, v[R_], gate));
   KAON_TRY(kaon_blas_dot(v[R_], v[P], overlap, &plain));
   KAON_TRY(kaon_blas_dot(v[P_], s->r, shadow, &plain));
   KAON_TRY(precondition_step(s, gate, KAON_REC_BICG_CONTINUE));

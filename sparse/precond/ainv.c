@@ -240,7 +240,7 @@ static inline int conjugate(work *s, kaon_bad_pivot *where, int reals) {
     multiply(s, s->A, hermitian ? &s->z : &s->w, i, 1, reals);
     kaon_number pivot = product(s, &s->z, i, reals);
     const double size = hermitian ? pivot.re : kaon_number_size(pivot, reals);
-    if (!(size > KAON_SMALLEST_PIVOT && size < INFINITY)) {
+    if (!(size > kaon_smallest_pivot(s->how->singular) && size < INFINITY)) {
       *where = (kaon_bad_pivot){i, {pivot.re, pivot.im}};
       return BROKEN;
     }

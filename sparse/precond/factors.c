@@ -51,9 +51,10 @@ static double measure(const kaon_csr *A, int64_t i, int hermitian) {
 }
 
 /* Checks the pivot of row i. Stores it and returns 1 if it is large enough. */
-static int accept(const kaon_csr *A, kaon_factors *f, int64_t i, kaon_number pivot, int hermitian,
-                  kaon_bad_pivot *where) {
-  const double bound = KAON_SMALLEST_PIVOT * measure(A, i, hermitian);
+static int accept(const kaon_csr *A, kaon_factors *f, int64_t i, kaon_number pivot,
+                  const kaon_factor_how *how, kaon_bad_pivot *where) {
+  const int hermitian = how->hermitian;
+  const double bound = kaon_smallest_pivot(how->singular) * measure(A, i, hermitian);
   const double size = hermitian ? pivot.re : kaon_number_size(pivot, A->reals);
   if (size > bound && size < INFINITY) {
     if (hermitian) pivot.im = 0;
@@ -123,7 +124,7 @@ static inline int lu0(const kaon_csr *A, kaon_factors *f, const kaon_factor_how 
       eliminate(f, n, k, hermitian ? filled[k] : f->upper->start[k + 1], at, i, &pivot, reals);
     }
     mark(f, i, at, 0);
-    if (!accept(A, f, i, pivot, hermitian, where)) return 0;
+    if (!accept(A, f, i, pivot, how, where)) return 0;
   }
   return 1;
 }
@@ -140,7 +141,7 @@ static inline int diagonal_only(const kaon_csr *A, kaon_factors *f, const kaon_f
       const kaon_number e = kaon_number_inverse(kaon_number_at(f->pivot, k, reals), reals);
       pivot = kaon_number_less(pivot, kaon_number_times(l, u, reals), e, reals);
     }
-    if (!accept(A, f, i, pivot, how->hermitian, where)) return 0;
+    if (!accept(A, f, i, pivot, how, where)) return 0;
   }
   return 1;
 }
@@ -151,7 +152,7 @@ static int ssor(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how,
     kaon_number pivot = diagonal_of(A, i, how->shift);
     pivot.re /= how->omega;
     pivot.im /= how->omega;
-    if (!accept(A, f, i, pivot, how->hermitian, where)) return 0;
+    if (!accept(A, f, i, pivot, how, where)) return 0;
   }
   f->scale = 2 - how->omega;
   return 1;

@@ -13,8 +13,13 @@ typedef struct kaon_bad_pivot {
 } kaon_bad_pivot;
 
 /* The bound for pivots. A pivot is refused if its size is not above this multiple of the row's
- * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. */
+ * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. Where A is known to be
+ * singular the last pivot may be the rounding of all others, which are far larger. */
 #define KAON_SMALLEST_PIVOT 1e-14
+#define KAON_SMALLEST_PIVOT_SINGULAR 1e-8
+static inline double kaon_smallest_pivot(int singular) {
+  return singular ? KAON_SMALLEST_PIVOT_SINGULAR : KAON_SMALLEST_PIVOT;
+}
 
 /* M = (E + L) E^-1 (E + U) / scale: L and U strict triangles below and above the diagonal E. */
 typedef struct kaon_factors {
@@ -41,12 +46,14 @@ typedef enum kaon_factor_kind {
 /* - hermitian: A = A^H, so E is real and must be positive.
  * - shift: the diagonal is multiplied by 1 + shift (Manteuffel, Math. Comp. 34 (1980) 473).
  * - omega: of SSOR, in (0, 2).
+ * - singular: 1: A is known to be singular.
  * Errors: ARGUMENT (fewer columns than rows), SINGULAR (a pivot, *where is set; a row without
  * diagonal entry has pivot 0), MEMORY. */
 typedef struct kaon_factor_how {
   kaon_factor_kind kind;
   int hermitian;
   double shift, omega;
+  int singular;
 } kaon_factor_how;
 kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
@@ -69,7 +76,7 @@ void kaon_inverse_factors_destroy(kaon_inverse_factors *factors);
  * first scaled to a diagonal of size 1.
  * - drop: entries below it are dropped as they arise.
  * - fill: the number of largest entries that a direction retains beside its own; 0: all.
- * - shift: as above.
+ * - shift, singular: as above.
  * Hermitian: second = Z D^-1/2 = first^H. Otherwise first = D^-1 W^H, second = Z. drop = 0, fill =
  * 0 give the exact inverse. For a positive definite A, d_i <= 0 can only arise by rounding.
  * Sources: Benzi, Meyer, Tuma, SIAM J. Sci. Comput. 17 (1996) 1135; Benzi, Tuma, 19 (1998) 968;
@@ -77,7 +84,7 @@ void kaon_inverse_factors_destroy(kaon_inverse_factors *factors);
 typedef struct kaon_ainv_how {
   int hermitian;
   double shift, drop;
-  int fill;
+  int fill, singular;
 } kaon_ainv_how;
 kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const kaon_ainv_how *how,
                              kaon_inverse_factors *factors, kaon_bad_pivot *where);

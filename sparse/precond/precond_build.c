@@ -42,8 +42,9 @@ static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
 static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) {
   const kaon_precond_options *o = &w->self->options;
   const int hermitian = w->self->hermitian;
-  kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega};
-  const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill};
+  const int singular = w->self->matrix->null_count > 0;
+  kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega, singular};
+  const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill, singular};
   const kaon_fsai_how fsai = {shift, o->power, w->ctx->threads};
   switch (o->kind) {
     case KAON_PRECOND_BLOCK_JACOBI:

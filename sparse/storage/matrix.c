@@ -34,6 +34,7 @@ void kaon_matrix_destroy(kaon_matrix **matrix) {
   kaon_row_set_destroy(&gone->dagger);
   kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
   kaon_row_redistribution_destroy(&gone->redistribution);
+  free(gone->null_vectors);
   free(gone->first_rows);
   free(gone->order);
   free(gone->place);

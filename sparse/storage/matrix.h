@@ -3,6 +3,7 @@
 
 #include <kaon/sparse.h>
 
+#include "lib/operator/null_space.h"
 #include "lib/operator/operator_internal.h"
 #include "lib/vector/space.h"
 #include "sparse/storage/csr.h"
@@ -49,6 +50,9 @@ struct kaon_matrix {
   kaon_row_set *dagger; /* of A^H if that is not A; NULL: not yet needed */
   double asymmetry;     /* the largest entry of A - A^H, as kaon_matrix_info has it */
   int hermitian, skew;  /* A = A^H, A = -A^H to rounding: KAON_SYMMETRIC_TO */
+  int null_count;       /* vectors n with A n = 0 that were given */
+  double *null_vectors; /* orthonormal, one after another, as kaon_vector_import takes them. NULL:
+                           the constant one */
   int mirrored;         /* what holds exactly: bits of KAON_MIRRORED (rank_rows.h) */
 };
 
@@ -64,6 +68,9 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger);
 
 /* The row index in the caller's whole matrix. i: index on this rank before `order` was applied. */
 int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i);
+
+/* null_vectors.c: of operators of kaon_matrix_operator; others have no null vectors. */
+extern const kaon_null_space kaon_matrix_null_space;
 
 /* ---- row_ghosts.c ---- */
 

@@ -445,7 +445,8 @@ static const void *const capabilities[KAON_CAPABILITIES] = {
     [KAON_CAPABILITY_ROWS] = &row_access,
     [KAON_CAPABILITY_ABSOLUTE] = &absolute_values,
     [KAON_CAPABILITY_SEND_AHEAD] = &send_ahead,
-    [KAON_CAPABILITY_PARTIAL_SUMS] = &partial_sums};
+    [KAON_CAPABILITY_PARTIAL_SUMS] = &partial_sums,
+    [KAON_CAPABILITY_NULL_SPACE] = &kaon_matrix_null_space};
 
 static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .capabilities = capabilities,

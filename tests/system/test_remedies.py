@@ -36,6 +36,12 @@ def full(n, diagonal, other):
     return [(i, j, diagonal if i == j else other) for i in range(1, n + 1) for j in range(1, n + 1)]
 
 
+def closed(before, behind, n=N):
+    """A chain whose rows add up to 0: A times ones is 0."""
+    entries = [(i, i - 1, -before) for i in range(2, n + 1)] + [(i, i + 1, -behind) for i in range(1, n)]
+    return entries + [(i, i, (before if i > 1 else 0) + (behind if i < n else 0)) for i in range(1, n + 1)]
+
+
 FILES = {
     "A": matrix(N, chain()),
     "wind": matrix(N, chain(below=-1.4, above=-0.2)),
@@ -55,6 +61,8 @@ FILES = {
     "b3": array([1.0] * 3), "b40": array([1.0] * N), "b2x40": array([1.0] * N, [0.5] * N), "none40": f"%%MatrixMarket matrix array real general\n{N} 0\n",
     "b40i": f"%%MatrixMarket matrix array complex general\n{N} 1\n" + "1 1\n" * N,
     "small8": array([1e-50] * 8), "small8-mended": array([2.0 ** 166 * 1e-50] * 8), "third8": array([1 / 3] * 8),
+    "neumann": matrix(N, closed(1.0, 1.0)), "drift": matrix(N, closed(1.05, 0.95)), "drift-turned": matrix(N, [(j, i, a) for i, j, a in closed(1.05, 0.95)]),
+    "ramp40": array([float(i) for i in range(N)]), "wave40": array([1.0, -1.0] * (N // 2)), "seventeen": array(*[[1.0] * N] * 17),
     "order": "".join(f"{i}\n" for i in range(N, 0, -1)), "short-order": "1\n", "word-order": "one\n" * N, "long-order": " " * 5000 + "1" + "\n",
 }
 
@@ -148,6 +156,17 @@ SOLVE = [
      [["indefinite", "--method", "bicgstab", "--precond", "none"], ["indefinite", "--method", "bicgstab", "--precond", "ilu0"]]),
     ("try --precond ilu0, or --method gcr --precond ilu0", ["--matrix", "banded:500,2", "--precond", "none", "--no-fallback"],
      [["--matrix", "banded:500,2", "--precond", "ilu0"], ["--matrix", "banded:500,2", "--method", "gcr", "--precond", "ilu0"]]),
+    # singular systems
+    ("b is inconsistent.* 0.861 .*give --null-space constant --project-rhs", ["neumann", "--rhs", "ramp40"], [["neumann", "--rhs", "ramp40", "--null-space", "constant", "--project-rhs"]]),
+    ("give --project-rhs", ["neumann", "--rhs", "ramp40", "--null-space", "constant"], [["neumann", "--rhs", "ramp40", "--null-space", "b40", "--project-rhs"]]),
+    ("give --project-rhs", ["drift-turned", "--rhs", "ramp40"], [["drift-turned", "--rhs", "ramp40", "--project-rhs"]]),
+    ("--output FILE --guess FILE.unconverged --tol 0.27 accepts", ["drift", "--rhs", "ramp40", "--output", "x"],
+     [["drift", "--rhs", "ramp40", "--output", "x", "--guess", "x.unconverged", "--tol", "0.27"]]),
+    ("--max-iter allows more steps; A is singular.* give --null-space constant, too", ["neumann", "--rhs", "wave40", "--max-iter", "3"],
+     [["neumann", "--rhs", "wave40", "--null-space", "constant", "--max-iter", "99"]]),
+    ("--rhs is missing: with --null-space", ["neumann", "--null-space", "constant"], [["neumann", "--null-space", "constant", "--rhs", "wave40"]]),
+    ("takes 16 at most; give fewer", ["neumann", "--rhs", "wave40", "--null-space", "seventeen"], [["neumann", "--rhs", "wave40", "--null-space", "b40"]]),
+    ("give vectors with A n = 0, or none", ["A", "--null-space", "constant", "--rhs", "b40"], [["A", "--rhs", "b40"]]),
     ("--seed is for the columns after", ["A", "--seed", "3"], [["A"], ["A", "--seed", "3", "--columns", "2"]]),
     ("--refinement corrects an inner iteration", ["A", "--refinement", "restart"], [["A"], ["A", "--refinement", "restart", "--sloppy", "single"]]),
     ("--guess b2x40 has 2 columns", ["A", "--guess", "b2x40"], [["A", "--guess", "b40"], ["A", "--guess", "b2x40", "--columns", "2"]]),
@@ -293,13 +312,20 @@ class Remedies(system.Case):
         self.assertIn("a larger --max-iter leaves steps for what else may help", err)
         self.assertEqual(self.command("solve", [*asked, "60"])[0], 0)
 
-    def test_a_singular_system_is_named(self):
-        with open(self.path("singular"), "w", encoding="ascii") as file:
-            file.write(matrix(N, chain(diagonal=2.0)[1:] + [(1, 1, 1.0), (N, N, -1.0)]))  # Neumann's Laplacian; the last entry is added to 2
-        code, _, err = self.command("solve", ["singular", "--rhs", "b40", "--max-iter", "2000"])
-        self.assertEqual(code, 1)
-        self.assertIn("got no further", err)
-        self.assertIn("A is singular or nearly so; check the matrix", err)
+    def test_inconsistent_systems_are_named_in_reports(self):
+        """with the part of b that A x cannot reach; x has no part in the null space"""
+        mean = sum(range(N)) / N
+        part = mean * N ** 0.5 / sum(i * i for i in range(N)) ** 0.5
+        for more, status, field in (([], "stagnated", "unreachable"), (["--project-rhs"], "converged", "removed")):
+            code, out, err = self.command("solve", ["neumann", "--rhs", "ramp40", "--null-space", "constant", "--output", "x", "--report", "r.json", *more])
+            report = self.report("r.json")
+            self.assertEqual((code, report["null_space"], report["solves"][0]["status"]), (status != "converged", "constant", status), out + err)
+            self.assertAlmostEqual(report["solves"][0][field], part, delta=1e-13)
+        with open(self.path("x"), encoding="ascii") as file:
+            x = [float(word) for word in file.read().split("\n")[2:] if word]
+        self.assertEqual(len(x), N)
+        self.assertLessEqual(abs(sum(x)), 1e-12 * max(map(abs, x)))
+        self.assertEqual(self.command("solve", ["drift", "--rhs", "ramp40", "--null-space", "constant", "--project-rhs"])[0], 2)
 
 
 if __name__ == "__main__":

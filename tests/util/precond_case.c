@@ -100,9 +100,9 @@ precond_host *precond_host_create(const kaon_csr *csr, const kaon_precond_option
   order_rows(csr, o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS, host->order);
   precond_ok(NULL, kaon_csr_permute(NULL, csr, host->order, &rows));
   const int hermitian = is_hermitian(csr) && o->kind != KAON_PRECOND_ILU0;
-  const kaon_ainv_how ainv = {hermitian, o->shift, o->drop, o->fill};
+  const kaon_ainv_how ainv = {hermitian, o->shift, o->drop, o->fill, 0};
   const kaon_fsai_how fsai = {o->shift, o->power, 1};
-  kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, o->shift, 1};
+  kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, o->shift, 1, 0};
   if (o->kind == KAON_PRECOND_DIC || o->kind == KAON_PRECOND_DILU) how.kind = KAON_FACTOR_DIAGONAL;
   if (o->kind == KAON_PRECOND_SSOR || o->kind == KAON_PRECOND_GS) how.kind = KAON_FACTOR_SSOR;
   if (o->kind == KAON_PRECOND_SSOR) how.omega = o->omega;

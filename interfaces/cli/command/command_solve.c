@@ -34,6 +34,13 @@ static const cli_option options[] = {
     {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
      "start from these x instead of 0. FILE: a Matrix Market array with a column for each of "
      "--columns, such as an earlier --output or the OUTPUT.unconverged of an earlier run."},
+    {CLI_TEXT, "null-space", "none|constant|FILE", "none", AT(null_space), 0, 0,
+     "vectors n with A n = 0. constant: one vector, as with Neumann or periodic boundaries. FILE: "
+     "a "
+     "Matrix Market array, a column for each n. x is then the solution orthogonal to all n."},
+    {CLI_FLAG, "project-rhs", NULL, NULL, AT(project_rhs), 0, 0,
+     "remove from b what a singular A cannot reach: its parts along the n of --null-space where A "
+     "= A^H, else its mean where the columns of A add up to 0. Residuals are of what is left."},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
@@ -74,8 +81,9 @@ int solve_allocate(solve_job *job) {
   job->solves = calloc(columns, sizeof *job->solves);
   job->by = calloc(columns, sizeof *job->by);
   job->histories = calloc(columns, sizeof *job->histories);
+  job->removed = calloc(columns, sizeof *job->removed);
   int code = EXIT_DONE;
-  if (!job->solves || !job->by || !job->histories) {
+  if (!job->solves || !job->by || !job->histories || !job->removed) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
     code = EXIT_DEVICE;
   }
@@ -97,6 +105,7 @@ void solve_close(solve_job *job) {
   histories_free(job->histories, job->columns);
   free(job->solves);
   free(job->by);
+  free(job->removed);
   kaon_vector_destroy(&job->b);
   kaon_vector_destroy(&job->x);
   kaon_vector_destroy(&job->posed);
@@ -106,9 +115,10 @@ void solve_close(solve_job *job) {
 }
 
 int solve_source(solve_job *job) {
-  if (job->l.precision == KAON_DOUBLE) return linear_source(&job->l, job->b);
-  const int code = linear_source(&job->l, job->posed);
-  if (code != EXIT_DONE) return code;
+  kaon_vector *whole = job->posed ? job->posed : job->b;
+  int code = linear_source(&job->l, whole);
+  if (code == EXIT_DONE) code = null_space_project(&job->l, whole, job->removed);
+  if (code != EXIT_DONE || whole == job->b) return code;
   return cli_status(job->ctx, kaon_vector_copy(job->b, job->posed), "--rhs");
 }
 
@@ -155,6 +165,10 @@ static int judge(solve_job *job) {
   return cli_status(job->ctx, status, NULL);
 }
 
+static int examine(solve_job *job) {
+  return null_space_examine(&job->l, job->posed ? job->posed : job->b, job->x, job->solves);
+}
+
 int solve_columns(solve_job *job) {
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   progress p = {0};
@@ -184,7 +198,9 @@ int solve_columns(solve_job *job) {
   job->issue = report.issue;
   job->fused = report.fused;
   histories_copy(job->l.solver, job->columns, job->histories);
-  code = solve_fall_back(job);
+  code = examine(job);
+  if (code == EXIT_DONE) code = solve_fall_back(job);
+  if (code == EXIT_DONE && *job->l.trials.names) code = examine(job);
   return code == EXIT_DONE ? judge(job) : code;
 }
 
@@ -202,6 +218,8 @@ static void announce(const solve_job *job) {
             others, job->args->guess ? ", starting from x = " : "",
             job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
+  for (int k = 0; l->args->project_rhs && k < job->columns; k++)
+    cli_print(common, "removed from b of column %d: %.3g |b|\n", k, job->removed[k]);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);
 }
@@ -236,8 +254,9 @@ static double error_of_ones(const solve_job *job) {
   const int reals = job->l.info.reals;
   const size_t numbers = (size_t)job->l.info.rows * (size_t)reals;
   double worst[2] = {0, 0}; /* the second: there is no such number */
-  double *x = job->l.rhs == RHS_A_ONES ? malloc((numbers + 1) * sizeof *x) : NULL;
-  if (job->l.rhs != RHS_A_ONES) return NAN;
+  const int known = job->l.rhs == RHS_A_ONES && !null_space_given(job->l.args);
+  double *x = known ? malloc((numbers + 1) * sizeof *x) : NULL;
+  if (!known) return NAN;
   worst[1] = ranks_agree(x ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE ||
              kaon_vector_export(job->x, 0, x, KAON_BASIS_UKQCD) != KAON_OK;
   for (size_t i = 0; i < numbers && !worst[1]; i++) {
@@ -262,6 +281,9 @@ static json_t *describe(const solve_job *job, double error) {
   linear_add(&job->l, report);
   json_object_set_new(report, "guess",
                       job->args->guess ? report_string(job->args->guess) : json_null());
+  json_object_set_new(
+      report, "null_space",
+      null_space_given(job->l.args) ? report_string(job->l.args->null_space) : json_null());
   json_object_set_new(report, "unconverged", json_null());
   json_object_set_new(report, "seed",
                       uses_seed(job) ? report_seed(job->args->linear.seed) : json_null());
@@ -290,6 +312,9 @@ static json_t *describe(const solve_job *job, double error) {
   for (int k = 0; k < job->columns; k++) {
     report_solve(report, k, &job->solves[k], 0);
     fallback_add(&job->by[k], report);
+    if (job->args->linear.project_rhs)
+      json_object_set_new(json_array_get(json_object_get(report, "solves"), (size_t)k), "removed",
+                          report_real(job->removed[k]));
   }
   return report;
 }
@@ -362,13 +387,14 @@ static int prepare(solve_job *job) {
 /* Refuses one file under two options. */
 static int check_paths(const solve_args *a, const linear *l) {
   char *csv = plot_csv(a->plot, a->history), *unconverged = unconverged_name(a->output);
-  enum { OUTPUTS = 5 };
+  enum { OUTPUTS = 6 };
   const cli_path paths[] = {
       {"the last iterates of --output", unconverged}, /* these may come from --guess */
       {"--tuning", a->common.tuning},
       {"--matrix", linear_is_file(a->linear.matrix) ? a->linear.matrix : NULL},
       {"--rhs", l->rhs == RHS_FILE ? a->linear.rhs : NULL},
       {"--permutation", a->linear.permutation},
+      {"--null-space", null_space_file(&a->linear)},
       {"--output", a->output},
       {"--history", a->history},
       {"--plot", a->plot},

@@ -9,6 +9,7 @@
 #include "interfaces/common/signals.h"
 
 static int has_failed(const kaon_column_report *s) {
+  if (s->unreachable > 0) return 0; /* no method gets further */
   return s->reason == KAON_BREAKDOWN || s->reason == KAON_DIVERGING ||
          (s->reason == KAON_STAGNATED && !s->rounded);
 }

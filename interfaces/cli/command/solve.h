@@ -21,6 +21,7 @@ typedef struct solve_job {
   kaon_vector *b, *x;
   kaon_vector *posed, *whole; /* single precision: b as it was posed and room for x, in double */
   kaon_column_report *solves;
+  double *removed;     /* [column] by --project-rhs, of |b| */
   fallback_column *by; /* what finished the columns that the method asked for did not */
   column_history *histories;
   double setup;          /* seconds from matrix to solver */

@@ -14,11 +14,13 @@ char *unconverged_name(const char *output) {
   return output && asprintf(&name, "%s.unconverged", output) >= 0 ? name : NULL;
 }
 
-/* Steps of a diverging process lead away from the solution, and so do those before a breakdown
- * whose residual is above 1; 0, which some others end with, is the better beginning. */
+/* Steps of a diverging process lead away from the solution, and so do those before a breakdown, or
+ * where there is no solution, whose residual is above 1; 0, which some others end with, is the better
+ * beginning. */
 static int is_better_guess(const kaon_column_report *solve, double norm2) {
   if (solve->reason == KAON_DIVERGING || !isfinite(solve->residual) || !isfinite(norm2)) return 0;
-  return norm2 > 0 && (solve->reason != KAON_BREAKDOWN || solve->residual < 1);
+  const int doubtful = solve->reason == KAON_BREAKDOWN || solve->unreachable > 0;
+  return norm2 > 0 && (!doubtful || solve->residual < 1);
 }
 
 int unconverged_clear(kaon_context *ctx, const kaon_column_report *solves, size_t numbers,

@@ -177,7 +177,7 @@ int linear_matrix(kaon_context *ctx, linear *l) {
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_matrix_describe(l->matrix, &l->info), NULL);
   if (code == EXIT_DONE)
     code = cli_status(ctx, kaon_matrix_describe_distribution(l->matrix, &l->shares), NULL);
-  return code;
+  return code == EXIT_DONE ? null_space_set(l) : code;
 }
 
 /* --- operator --- */
@@ -207,6 +207,9 @@ int linear_decide(linear *l) {
                         : l->info.skew && (a->precond == PRECOND_NONE || a->precond == PRECOND_AUTO)
                             ? KAON_CGNR /* (r, A r) = 0, where bicgstab breaks down */
                             : KAON_BICGSTAB;
+  if (!a->rhs && !l->own && null_space_given(a))
+    return cli_wrong(
+        "--rhs is missing: with --null-space the default, A*ones, may be 0; give --rhs FILE");
   if (!a->rhs) l->rhs = l->own ? RHS_GENERATOR : RHS_A_ONES;
   if (l->rhs == RHS_GENERATOR && !l->own)
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
@@ -215,7 +218,7 @@ int linear_decide(linear *l) {
     const int code = linear_readable(a->rhs, "--rhs", "ones, A*ones, own or a Matrix Market file");
     if (code != EXIT_DONE) return code;
   }
-  const int code = check_singular(l);
+  const int code = null_space_given(a) ? EXIT_DONE : check_singular(l);
   return code == EXIT_DONE ? precond_fits(l) : code;
 }
 
@@ -300,7 +303,10 @@ int linear_file_read(const linear *l, linear_file *f) {
   else if (f->columns < 1)
     code = cli_wrong("%s %s has 0 columns, but %s is at least 1; give a file with one", f->option,
                      f->path, f->is + strlen(f->is) - 1);
-  else if (f->columns > l->args->columns)
+  else if (f->most > 0 && f->columns > f->most)
+    code = cli_wrong("%s %s has %lld columns, but takes %lld at most; give fewer", f->option,
+                     f->path, (long long)f->columns, (long long)f->most);
+  else if (f->most == 0 && f->columns > l->args->columns)
     code = cli_wrong("%s %s has %lld columns, but --columns is %d; pass --columns %lld", f->option,
                      f->path, (long long)f->columns, l->args->columns, (long long)f->columns);
   return ranks_agree(code);

@@ -92,6 +92,8 @@ typedef struct linear_args {
   int fault_recovery, flip_begin, flip_end; /* 0: not given */
   int no_repair;
   uint64_t fault_seed;
+  const char *null_space; /* none, constant or a file; NULL: none */
+  int project_rhs;
 } linear_args;
 
 typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_GENERATOR, RHS_FILE } linear_rhs;
@@ -129,6 +131,7 @@ typedef struct linear {
   int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* 1: no damping helps, because A is not positive definite */
   solving_trials trials;  /* of a program, after the method had failed */
+  kaon_consistency found; /* of the column that misses most of b, after a failure */
 } linear;
 
 /* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
@@ -158,11 +161,12 @@ void linear_clear(linear *l);
 /* Fills b. Column 0 is that of --rhs; a file gives as many columns as it has. The others are
  * uniform in [-1, 1], and depend on seed, column and row alone. Exit status. */
 int linear_source(const linear *l, kaon_vector *b);
-/* Columns of values from a Matrix Market file. The caller sets the first four members. */
+/* Columns of values from a Matrix Market file. The caller sets the first five members. */
 typedef struct linear_file {
   const char *option, *path; /* the option and its file */
   const char *is;            /* what the file holds, for messages: "a b" */
   const char *real;          /* advice if the file is complex and the matrix real */
+  int64_t most;              /* columns. 0: --columns */
   int64_t rows, columns;     /* of the file */
   int parts;                 /* of its numbers: 1 real, 2 complex */
   double *numbers;           /* all of them, on every rank; to be released by free() */
@@ -175,6 +179,21 @@ void linear_file_column(const linear *l, const linear_file *file, int column, do
 /* Refuses a missing file. `takes`: what the option takes, for the message. Exit status. */
 int linear_readable(const char *path, const char *option, const char *takes);
 void linear_close(linear *l);
+
+/* --- linear_null.c: singular matrices --- */
+/* Gives the matrix its --null-space. Exit status. */
+int null_space_set(const linear *l);
+/* 1: there is a --null-space. file: its file, or NULL. */
+int null_space_given(const linear_args *args);
+const char *null_space_file(const linear_args *args);
+/* --project-rhs: removed[column] of |b| is gone from b; 0 without the option. Exit status. */
+int null_space_project(const linear *l, kaon_vector *b, double *removed);
+/* Looks why columns did not converge: sets `unreachable` where that keeps them above --tol, and 0
+ * elsewhere. Keeps what it found for advice. Exit status. */
+int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
+                       kaon_column_report *solves);
+/* What to do about a column with `unreachable`. */
+const char *null_space_inconsistent(const linear *l, const kaon_column_report *worst);
 
 /* 1 if `text` names a file rather than a generator. */
 int linear_is_file(const char *text);

@@ -162,14 +162,10 @@ static const char *by_option(const linear *l, const kaon_column_report *worst) {
   return NULL;
 }
 
-const char *linear_advice(const void *user, kaon_stop_reason reason,
+static const char *advise(const linear *l, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
   static char both[768];
-  const linear *l = user;
   char precond[32];
-  const char *faults = reason == KAON_CANCELLED ? "" : faults_advice(l);
-  if (*faults) return faults;
-  if (reason == KAON_CANCELLED) return "it was ended early";
   if (reason == KAON_MAX_ITERATIONS && !l->diverges) return more_steps(l, worst->residual);
   kaon_column_report failed = *worst; /* as it would have gone on */
   if (reason == KAON_MAX_ITERATIONS) failed.reason = KAON_DIVERGING;
@@ -179,4 +175,21 @@ const char *linear_advice(const void *user, kaon_stop_reason reason,
   if (option == NULL) return other;
   snprintf(both, sizeof both, "%s; or %s", option, other);
   return worst->rounded ? option : both;
+}
+
+const char *linear_advice(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
+  static char more[1024];
+  const linear *l = user;
+  const char *faults = reason == KAON_CANCELLED ? "" : faults_advice(l);
+  if (*faults) return faults;
+  if (reason == KAON_CANCELLED) return "it was ended early";
+  if (worst->unreachable > 0) return null_space_inconsistent(l, worst);
+  const char *advice = advise(l, reason, worst);
+  if (!l->found.constant || null_space_given(l->args)) return advice;
+  snprintf(
+      more, sizeof more,
+      "%s; A is singular, since A times a constant vector is 0: give --null-space constant, too",
+      advice);
+  return more;
 }
