@@ -1,7 +1,6 @@
 /* null_space.h - operators with a known null space (KAON_CAPABILITY_NULL_SPACE): vectors n with
  * A n = 0 to rounding. Solvers keep solutions orthogonal to them. */
-#ifndef KAON_LIB_NULL_SPACE_H
-#define KAON_LIB_NULL_SPACE_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -15,5 +14,3 @@ typedef struct kaon_null_space {
    * Collective. Errors: MEMORY, DEVICE. */
   kaon_status (*fill)(const kaon_operator *A, int i, kaon_vector *v);
 } kaon_null_space;
-
-#endif

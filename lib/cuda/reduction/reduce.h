@@ -20,8 +20,7 @@
  * If kaon_sum.ranks is set, the block that has the local sum of the one column also adds the
  * sums of other ranks (lib/cuda/ranks/peer_sums.h), before it writes the slots and runs the
  * recurrence. */
-#ifndef KAON_LIB_CUDA_REDUCE_H
-#define KAON_LIB_CUDA_REDUCE_H
+#pragma once
 
 #include "lib/cuda/ranks/peer_sums.h"
 #include "lib/core/launch.h"
@@ -443,5 +442,3 @@ KAON_DEVICE void sums_finish(const kaon_cuda_sums &s, int column, int chunk, con
   if (PEERS_SUM) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
 }
-
-#endif
