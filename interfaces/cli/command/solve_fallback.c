@@ -6,6 +6,7 @@
 #include "interfaces/cli/command/solve.h"
 #include "interfaces/cli/report/progress.h"
 #include "interfaces/cli/report/unconverged.h"
+#include "interfaces/common/signals.h"
 
 /* A system that differs from the job's by method and preconditioner. Its A is the job's. */
 static void pose(const solve_job *job, const kaon_remedy *r, int max_iterations, progress *p,
@@ -96,6 +97,14 @@ static int unexplained(const solve_job *job) {
   return count;
 }
 
+static int ends_early(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted();
+}
+
 /* y = least squares by cgnr, as far as it gets. */
 static kaon_status least_squares(const solve_job *job, kaon_vector *y,
                                  kaon_column_report *reports) {
@@ -105,6 +114,7 @@ static kaon_status least_squares(const solve_job *job, kaon_vector *y,
   o.stop = KAON_STOP_NORMAL;
   o.tol = 1e-12; /* enough to show parts of b above 0.01 */
   o.max_iterations = job->l.options.max_iterations;
+  o.monitor = ends_early;
   kaon_status status = kaon_vector_zero(y);
   if (status == KAON_OK) status = kaon_solver_create(job->l.A, job->columns, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, job->b, y, reports, NULL);
