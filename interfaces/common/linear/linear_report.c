@@ -138,7 +138,7 @@ static const char *more_steps(const linear *l, double residual) {
     return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
   if (!relax_is(l->options.method)) return "--max-iter allows more steps";
   if (!(residual < 1))
-    return "the residual has not fallen; --max-iter allows more steps, but --method gcr is safer";
+    return "the residual has not fallen, and more steps need not change that; take --method gcr";
   return l->info.hermitian ? "--max-iter allows more steps; --method cg may need fewer"
                            : "--max-iter allows more steps; --method gcr may need fewer";
 }
