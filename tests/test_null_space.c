@@ -256,12 +256,14 @@ static void solve_case(const problem *s, int method, int kind, const precisions 
 
 /* MR and CG-like methods need a definite Hermitian part, which wind takes away. BiCG's shadow
  * residual is never recomputed, so that in single precision its rounding along the null space may
- * outlast the rest of it. */
+ * outlast the rest of it. A with values of 16 bits has no null vector, which pipelined BiCGStab does
+ * not bear. */
 static int suits(const graph *g, int method, int kind, const precisions *p) {
   const int hermitian = g->wind == 1;
   const int half = p->inner == KAON_HALF;
   if (!hermitian && (method == KAON_MR || kind == CHEBYSHEV)) return 0;
   if (!hermitian && method == KAON_BICG && p->inner != KAON_DOUBLE) return 0;
+  if (half && method == KAON_PIPEBICGSTAB) return 0;
   if (!hermitian && method_has(method, KAON_METHOD_HERMITIAN)) return 0;
   if (half && ((int)coarsest(method) != KAON_HALF || kind != NONE)) return 0;
   return kind == NONE || method_has(method, KAON_METHOD_PRECONDITIONED);
@@ -432,9 +434,11 @@ static void others_by_their_residual(void **state) {
     draw(&s, wrong);
     const double part = cabs(dot(s.left, wrong)) / length(s.left) / length(wrong);
     o.method = KAON_CGNR;
-    o.max_iterations = 5000;
+    o.stop = KAON_STOP_NORMAL;
+    o.tol = 1e-12; /* of |A^dag b|: 1e-10 of the 0.03 |b| or more that r is */
     solve_wrong(&s, o, 1, wrong, &run);
-    assert_int_not_equal(run.report[0].reason, KAON_CONVERGED);
+    assert_int_equal(run.report[0].reason, KAON_CONVERGED);
+    test_close("residual of least squares", run.report[0].residual, part, 1e-9);
     assert_true(run.report[0].unreachable == 0);
     must(ctx, kaon_matrix_check_consistency(run.A, run.b, run.x, &found));
     test_close("size of what A x cannot reach", found.unreachable, part, 1e-9);

@@ -201,6 +201,7 @@ int solve_columns(solve_job *job) {
   code = examine(job);
   if (code == EXIT_DONE) code = solve_fall_back(job);
   if (code == EXIT_DONE && *job->l.trials.names) code = examine(job);
+  if (code == EXIT_DONE) code = solve_explain(job);
   return code == EXIT_DONE ? judge(job) : code;
 }
 

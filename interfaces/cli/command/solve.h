@@ -42,6 +42,9 @@ int solve_columns(solve_job *job);
 /* --- solve_fallback.c --- */
 /* Tries remedies for columns that did not converge. Exit status. */
 int solve_fall_back(solve_job *job);
+/* Looks by least squares whether b is inconsistent where nothing else has explained a failure. Such
+ * columns of x then are least-squares solutions. Exit status. */
+int solve_explain(solve_job *job);
 void solve_close(solve_job *job);
 
 /* --- solve_files.c: exit statuses --- */

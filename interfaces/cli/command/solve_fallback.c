@@ -1,10 +1,12 @@
 /* solve_fallback.c - kaon solve after a method ended without a solution: the next method and
  * preconditioner, from the last iterates. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "interfaces/cli/command/solve.h"
 #include "interfaces/cli/report/progress.h"
 #include "interfaces/cli/report/unconverged.h"
+#include "interfaces/common/signals.h"
 
 /* A system that differs from the job's by method and preconditioner. Its A is the job's. */
 static void pose(const solve_job *job, const kaon_remedy *r, int max_iterations, progress *p,
@@ -80,4 +82,69 @@ int solve_fall_back(solve_job *job) {
   const int code = fallback_run(&f);
   job->l.trials = f.trials;
   return code;
+}
+
+/* --- the least |b - A x| --- */
+
+/* Columns that failed for a reason that is not known yet. */
+static int unexplained(const solve_job *job) {
+  int count = 0;
+  for (int k = 0; k < job->columns; k++) {
+    const kaon_column_report *s = &job->solves[k];
+    count += s->reason >= KAON_STAGNATED && s->reason <= KAON_DIVERGING && !s->rounded &&
+             s->unreachable == 0;
+  }
+  return count;
+}
+
+static int ends_early(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted();
+}
+
+/* y = least squares by cgnr, as far as it gets. */
+static kaon_status least_squares(const solve_job *job, kaon_vector *y,
+                                 kaon_column_report *reports) {
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver *solver = NULL;
+  o.method = KAON_CGNR;
+  o.stop = KAON_STOP_NORMAL;
+  o.tol = 1e-12; /* enough to show parts of b above 0.01 */
+  o.max_iterations = job->l.options.max_iterations;
+  o.monitor = ends_early;
+  kaon_status status = kaon_vector_zero(y);
+  if (status == KAON_OK) status = kaon_solver_create(job->l.A, job->columns, &o, &solver);
+  if (status == KAON_OK) status = kaon_solver_solve(solver, job->b, y, reports, NULL);
+  kaon_solver_destroy(&solver);
+  return status;
+}
+
+int solve_explain(solve_job *job) {
+  const size_t columns = (size_t)job->columns;
+  int stopped = 0, code = ranks_interrupted(&stopped);
+  if (code != EXIT_DONE || stopped || job->args->no_fallback || !unexplained(job)) return code;
+  kaon_vector *y = NULL;
+  kaon_column_report *own = malloc(2 * columns * sizeof *own), *least = own + columns;
+  kaon_status status = kaon_context_agree(job->ctx, own ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK)
+    status = kaon_vector_create(job->ctx, kaon_matrix_space(job->l.matrix), job->l.precision,
+                                job->columns, &y);
+  if (status == KAON_OK) status = least_squares(job, y, least);
+  if (status == KAON_OK) {
+    memcpy(own, job->solves, columns * sizeof *own);
+    code = null_space_examine(&job->l, job->posed ? job->posed : job->b, y, own);
+  }
+  for (int k = 0; k < job->columns && status == KAON_OK && code == EXIT_DONE; k++) {
+    if (own[k].unreachable == 0) continue;
+    job->solves[k] = own[k];
+    job->solves[k].residual = least[k].residual;
+    status = kaon_vector_copy_columns(job->x, k, y, k, 1);
+  }
+  kaon_vector_destroy(&y);
+  free(own);
+  if (status == KAON_ERR_MEMORY) return EXIT_DONE; /* the message comes without it */
+  return code == EXIT_DONE ? cli_status(job->ctx, status, NULL) : code;
 }
