@@ -164,7 +164,8 @@ static void run_along(const kaon_launch *launch, const kaon_kernel_choice *choic
   a.cut = st->cut[a.dir & 3] != 0;
   a.block = kaon_divisor_of((uint32_t)(a.cut ? st->cut[a.dir & 3] : 1));
   a.f.h = call_of(args);
-  faces_share(&a.f, st, choice->threads);
+  faces_share(&a.f, st->faces, 1, choice->threads);
+  faces_sides(&a.f, st->faces);
   faces_ghosts(&a.f, args);
   a.f.hold = args->part == KAON_PART_INTERIOR && a.f.peered;
   a.f.boundary = args->part == KAON_PART_BOUNDARY ? (int)a.f.boundary_tiles : 0;

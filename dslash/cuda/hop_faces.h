@@ -398,6 +398,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
 /* ---- launches ---- */
 
 static void faces_sides(faces_call *a, const kaon_faces *faces) {
+  a->forward_sign = a->backward_sign = 1;
   if (faces == NULL) return;
   for (int dir = 0; dir < KAON_DIRS; dir++)
     if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;

@@ -133,10 +133,12 @@ static void run_along(const kaon_launch *launch, const kaon_kernel_choice *choic
   a.block = kaon_divisor_of((uint32_t)(a.cut ? st->cut[a.dir & 3] : 1));
   a.f.h = call_of(args);
   share_columns<1>(&a.f.h, choice);
-  divided_share(&a.f, st, args->faces[0], improved ? 3 : 1, choice->threads);
+  a.f.layers = improved ? 3 : 1;
+  faces_share(&a.f, args->faces[0], (int)a.f.layers, choice->threads);
+  divided_sides(&a.f, st, args->faces[0]);
   divided_links(&a.f, args);
   memcpy(a.f.ghosts, args->ghosts[0], sizeof a.f.ghosts);
-  divided_peer(&a.f, args->peer);
+  faces_peer(&a.f, args->peer);
   a.f.hold = args->part == KAON_PART_INTERIOR && a.f.peered;
   a.f.boundary = args->part == KAON_PART_BOUNDARY ? (int)a.f.boundary_tiles : 0;
   const int tiles = a.f.boundary > 0 ? a.f.boundary : (int)a.f.interior_tiles;
