@@ -208,8 +208,10 @@ static const struct {
     {"choice", chosen, 1, 1, 0, ALL, " kaon_precond_auto "},
 };
 enum { ROWS = sizeof table / sizeof *table };
-/* Made of matrices, which never change. */
-static const char of_matrices[] = " kaon_matrix_operator kaon_precond_create ";
+/* Made of matrices, whose numbers never change. A null space is for solvers that are made after it is
+ * set. */
+static const char of_matrices[] =
+    " kaon_matrix_operator kaon_precond_create kaon_matrix_set_null_space ";
 
 static void destroy(const world *w, derived *d) {
   kaon_solver_destroy(&d->solver);
