@@ -209,9 +209,10 @@ static const struct {
 };
 enum { ROWS = sizeof table / sizeof *table };
 /* Made of matrices, whose numbers never change. A null space is for solvers that are made after it is
- * set. */
+ * set, and for functions that only read the matrix. */
 static const char of_matrices[] =
-    " kaon_matrix_operator kaon_precond_create kaon_matrix_set_null_space ";
+    " kaon_matrix_operator kaon_precond_create kaon_matrix_set_null_space kaon_matrix_project_rhs "
+    "kaon_matrix_check_consistency ";
 
 static void destroy(const world *w, derived *d) {
   kaon_solver_destroy(&d->solver);
