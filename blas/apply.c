@@ -1,4 +1,4 @@
-/* apply.c - what an application asks of operators: products and reductions, in its own units
+/* apply.c - the public functions that apply operators and reductions, in the user's units
  * (kaon_operator.exponent). */
 #include <math.h>
 

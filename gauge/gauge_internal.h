@@ -8,7 +8,7 @@
 #include "lib/grid/site_table.h"
 #include "lib/operator/revision.h"
 
-/* Name of links that were made of nothing else, for sentences. */
+/* Name, in messages, of links that were not made of other links. */
 #define KAON_LINKS "links"
 
 struct kaon_gauge {
@@ -44,9 +44,9 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
  * is the field's own array if it is wide; then its content is lost if the new links are abandoned.
  * Collective. */
 kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
-/* Stores changed links in the field and counts the change. Refuses links off SU(3)
- * (UNITARITY, NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`. `what` begins
- * the message. */
+/* Stores changed links in the field and counts the change. Refuses links off SU(3) (UNITARITY,
+ * NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`. `what` begins the
+ * message. */
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
                              const char *what);
 /* Decodes the field's links into `wide`. */

@@ -1,7 +1,7 @@
 /* gauge_ops.h - kernel table of link fields, one for each backend and precision.
  * - Link physics works in double on 18 reals ("wide" links: [parity][block][mu][18][W]). Only the
- *   double table has it. The single and half tables have the first group, single also the last
- *   one; other entries are NULL.
+ *   double table has it. The single and half tables have the kernels of storage, single also those
+ *   of fattening; other entries are NULL.
  * - Fields in other storage pass through encode and decode.
  * - Transformations g are site fields [block][18][W].
  * - sites: lexicographic index of every lane's site, -1 if masked (lib/grid/site_table.h); NULL
@@ -118,9 +118,10 @@ typedef struct kaon_clover_term_args {
   double *blocks;
 } kaon_clover_term_args;
 
-/* inverse = blocks^-1 (may be the same array).
+/* blocks = blocks^-1, in place.
  *   result[0] <- sum of log |det|
- *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its place, block * width + lane
+ *   result[1] <- the smallest ratio |pivot| / |largest element|
+ *   result[2] <- its place, block * width + lane
  *   result[3] <- number of blocks with det < 0 (two blocks a site) */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
@@ -169,9 +170,9 @@ typedef struct kaon_unitarise_args {
   double *result;
 } kaon_unitarise_args;
 
-/* links *= factor, in place. With `phase` links of U(3), e^{i theta} V, become V, and tan(theta / 2)
- * is stored in numbers of `bytes`, [mu][block][W] with the links' blocks. result[0] <- the largest
- * |theta|. */
+/* links *= factor, in place. With `phase`, links e^{i theta} V of U(3) become V, and tan(theta / 2)
+ * is stored in numbers of `bytes` bytes, [mu][block][W] with the links' blocks. result[0] <- the
+ * largest |theta|. */
 typedef struct kaon_split_args {
   kaon_links_args on;
   double factor;

@@ -129,7 +129,7 @@ struct kaon_fields {
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   int temporal;
-  int filled;              /* 0: not yet, or not yet by the present update */
+  int filled;              /* 0: not yet filled, or not yet by the present update */
   unsigned sites;          /* bits: T and T^-1 that are stored */
   kaon_stencil stencil;    /* the lattice's; an action may replace its tables */
   kaon_temporal *rotation; /* NULL: no operator on these fields prepares sources */
@@ -143,7 +143,7 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                                kaon_gauge *more, int inner, kaon_family **family);
 void kaon_family_release(kaon_family **family);
 /* Fills all sets of the family from the present links. Collective. Errors: STALE (the links
- * themselves); those of the action. */
+ * are so themselves); those of the action. */
 kaon_status kaon_family_update(kaon_family *family);
 /* Returns the family's fields in this storage as a new reference. They are filled, and have at
  * least `sites`. Errors: STALE (the links changed, and the update must come first); those of the

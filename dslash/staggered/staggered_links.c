@@ -29,7 +29,7 @@ static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_R
   return status;
 }
 
-/* The largest value of all ranks. */
+/* *largest = its maximum over all ranks. */
 static kaon_status largest_of_ranks(kaon_context *ctx, double *largest) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;

@@ -38,7 +38,7 @@ static void block_store(double *to, const vreal packed[36]) {
   for (int i = 0; i < 36; i++) v_store_real(to + i * KAON_W, packed[i]);
 }
 
-/* What inverting a part's blocks shows, [i][lane]: six pivots, the smallest of them over the
+/* What is learnt by inverting a part's blocks, [i][lane]: six pivots, the smallest of them over the
  * largest element, and a number with the sign of the determinant. */
 enum { PIVOT_RATIO = 6, SIGN, SHOWN };
 typedef double shown[SHOWN][KAON_VL] __attribute__((aligned(64)));

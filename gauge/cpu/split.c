@@ -1,4 +1,4 @@
-/* split.c - the size of links, and links of U(3) as phases and links of SU(3), on the CPU
+/* split.c - the size of links, and the split of U(3) links into phases and SU(3) links, on the CPU
  * (gauge_ops.h). */
 #if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
@@ -44,7 +44,8 @@ void KAON_EXPORT(kaon_links_size)(const kaon_launch *launch, const kaon_links_ar
   }
 }
 
-/* Takes the phases off the links, stores them from `at` on, and raises *largest to the largest. */
+/* Divides the links by their phases, stores these from `at` on, and raises *largest to the largest
+ * |theta|. */
 static void split_angles(const kaon_split_args *a, vcomplex det, vsu3 *u, int64_t at,
                          double *largest) {
   real re[KAON_VL] __attribute__((aligned(64))), im[KAON_VL] __attribute__((aligned(64)));

@@ -54,7 +54,7 @@ KAON_API void kaon_gauge_destroy(kaon_gauge **gauge);
 /** Lattice of a field. Local. */
 KAON_API kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge);
 /** A number that grows whenever links change, or may have changed in a call that failed. What was
- * made of the links compares it to find out that it is stale. Local. */
+ * made of the links compares it to find out whether it is stale. Local. */
 KAON_API uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
 
 /** Sets links from host memory.
@@ -84,10 +84,10 @@ KAON_API kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_orde
 KAON_API kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,
                                               kaon_precision precision, void *const *arrays);
 /** `to = from`, in the precision and reconstruction of `to`. Both are of one lattice. Equal storage
- * copies the bits. `to == from` does nothing. A copy of links of kaon_fatten() becomes STALE as they
- * do. Links that are not finite or not in SU(3) cannot be
- * stored in 12 or 8 reals; `to` is then unchanged. Collective. Errors: ARGUMENT, SHAPE (another
- * lattice), UNITARITY, NOT_FINITE, MEMORY, NOT_BUILT. */
+ * copies the bits. `to == from` does nothing. A copy of links of kaon_fatten() becomes STALE when
+ * they do. Links that are not finite or not in SU(3) cannot be stored in 12 or 8 reals; `to` is
+ * then unchanged. Collective. Errors: ARGUMENT, SHAPE (another lattice), UNITARITY, NOT_FINITE,
+ * MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from);
 
 /** Sets all links to 1. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
@@ -265,11 +265,11 @@ KAON_API kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *
  * The bits do not depend on the number of threads and ranks. Three to five more fields of 18 reals
  * are needed meanwhile. After an error `fat` and `naik` are unspecified.
  *
- * If the thin links change, the new ones are STALE until this function is called again: operators
- * made of them say so, and so do kaon_staggered_update() and the like. Thin links that are destroyed
- * no longer change. Collective. Errors: ARGUMENT, SHAPE (fields of several lattices), UNSUPPORTED
- * (storage of fat or naik), STALE (`thin` itself was made of others, which changed), NOT_FINITE,
- * MEMORY, NOT_BUILT. */
+ * If the thin links change, `fat` and `naik` are STALE until this function is called again.
+ * Operators made of them, and functions such as kaon_staggered_update(), then return STALE.
+ * Destroying the thin links makes nothing STALE. Collective. Errors: ARGUMENT, SHAPE (fields of
+ * several lattices), UNSUPPORTED (storage of fat or naik), STALE (`thin` itself was made of others,
+ * which changed), NOT_FINITE, MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options,
                                  kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report);
 

@@ -19,11 +19,10 @@ typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
  * columns. If A maps between two spaces, y is of kaon_operator_range(); with KAON_DAGGER, x is of
  * it and y of kaon_operator_space(). x and y must not alias. x is unchanged, y is overwritten.
  * Collective; asynchronous on CUDA.
- * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (what A is made of changed; the sentence names the
- * calls that mend it),
- * STATE (A is being applied already), UNSUPPORTED (this operator has no adjoint), NOT_BUILT, MEMORY
- * (only with more columns than ever before). A solver used as operator adds those of
- * kaon_solver_solve(). */
+ * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (what A was made of has changed; the sentence
+ * names the calls that update A), STATE (A is being applied already), UNSUPPORTED (this operator
+ * has no adjoint), NOT_BUILT, MEMORY (only with more columns than ever before). A solver used as
+ * operator adds those of kaon_solver_solve(). */
 KAON_API kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                          kaon_vector *y);
 /** Destroys an operator. What was made from it, such as a solver, keeps it alive. */
@@ -86,8 +85,8 @@ typedef struct kaon_dirac_options {
  *
  * M keeps the gauge field alive. It becomes STALE when the links change, until kaon_dirac_update().
  * If the field is stored in another way than the options say, M has a copy of the links.
- * Collective. Errors: ARGUMENT, STALE (links of kaon_fatten()), MEMORY, NOT_BUILT; UNITARITY,
- * NOT_FINITE (12 or 8 reals of links off SU(3)). */
+ * Collective. Errors: ARGUMENT, STALE (links of kaon_fatten() whose thin links changed), MEMORY,
+ * NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals of links off SU(3)). */
 KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                                        kaon_operator **M);
 /** Options of domain-wall operators. */
@@ -307,10 +306,10 @@ typedef struct kaon_shell_methods {
 KAON_API kaon_status kaon_shell_create(const kaon_space *space, const kaon_space *range,
                                        const kaon_shell_methods *methods, void *user,
                                        const kaon_shell_options *options, kaon_operator **A);
-/** Says that the numbers behind an operator of the application have changed. What was made of it,
- * such as the interval of kaon_precond_chebyshev(), follows at its next use. Operators that its
- * functions made need no call. All ranks call it. Local. Errors: ARGUMENT, UNSUPPORTED (A is no
- * operator of the application). */
+/** Reports that the numbers behind an operator of the application have changed. What was made of
+ * it, such as the interval of kaon_precond_chebyshev(), follows at its next use. Operators that its
+ * functions made (`twin`, `local`) need no call. To be called on all ranks. Local. Errors:
+ * ARGUMENT, UNSUPPORTED (A is no operator of the application). */
 KAON_API kaon_status kaon_shell_changed(kaon_operator *A);
 
 #ifdef __cplusplus

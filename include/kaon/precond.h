@@ -17,9 +17,9 @@ extern "C" {
 /** @{ */
 
 /** Creates Jacobi's preconditioner: K x = x / d, component by component, with d the present
- * diagonal of A. In A's precision, double or single; also offered in the other one. K follows changes
- * of A (kaon_dirac_update(), kaon_shell_changed()) at its next use, and then has the errors below.
- * Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half
+ * diagonal of A. In A's precision, double or single; also offered in the other one. K follows
+ * changes of A (kaon_dirac_update(), kaon_shell_changed()) at its next use, which then can have the
+ * errors below. Collective. Errors: ARGUMENT, UNSUPPORTED (A does not know its diagonal; half
  * precision), SINGULAR, NOT_FINITE (on the diagonal; with the row, counted on its rank from 1 in
  * the caller's order), MEMORY, those of A. */
 KAON_API kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K);

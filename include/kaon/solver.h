@@ -199,8 +199,8 @@ typedef struct kaon_column_report {
   kaon_breakdown breakdown; /**< with reason BREAKDOWN */
   int rounded;        /**< with reason STAGNATED. 1: the solution met the tolerance before it was
                         rounded to A's precision */
-  double unreachable; /**< size over |b| of the part of b that A x cannot reach, so no residual is
-                           smaller. Known where kaon_matrix_set_null_space() says; else 0. If it
+  double unreachable; /**< size over |b| of the part of b that A x cannot reach: no residual is
+                           smaller. 0 where not known (kaon_matrix_set_null_space()). If it
                            exceeds 1.1 tol, the column ends with STAGNATED before the first step
                            (unless `stop` is NORMAL) */
   double spare[3];    /**< 0 */

@@ -214,44 +214,45 @@ KAON_API const char *kaon_matrix_operator_format(const kaon_operator *A);
 KAON_API double kaon_matrix_operator_bytes(const kaon_operator *A);
 
 /** @name Singular matrices
- * A x = b with A n = 0 for vectors n other than 0. It has solutions if b has no part that A x cannot
- * reach: n^dag b = 0 for every n with n^dag A = 0. Otherwise it is *inconsistent*. */
+ * A x = b with A n = 0 for vectors n other than 0. It has solutions if b has no part that A x
+ * cannot reach: n^dag b = 0 for every n with n^dag A = 0. Otherwise it is *inconsistent*. */
 /** @{ */
-/** Number of null vectors at most. */
+/** Maximum number of null vectors. */
 #define KAON_NULL_VECTORS 16
-/** Says which vectors n have A n = 0, for solvers that are made afterwards. They return the solution
- * that is orthogonal to all n, whatever the initial guess. Where A = A^dag (or -A^dag) to rounding,
+/** Sets the null space: vectors n with A n = 0. Solvers that are made afterwards return the
+ * solution orthogonal to all n, whatever the initial guess. If A = A^dag or -A^dag to rounding,
  * they also find before the first step whether b is consistent (kaon_column_report.unreachable).
- * Not for several shifts, and not for operators that are made of A's: adjoints, row projections,
- * solvers with tol = 0. These find a solution too, with the part of the initial guess.
+ * Not used for several shifts, nor for operators that are made of A's: adjoints, row projections,
+ * solvers with tol = 0. These find a solution too, with the initial guess's part along the n.
  *
  * `vectors`: `count` vectors one after another, each as kaon_vector_import() takes it. They are
  * copied, and need not be orthogonal. NULL with `count` 1: the constant vector, as of Neumann or
- * periodic boundaries. `count` 0: none, as at first. A solver keeps a copy for each column.
+ * periodic boundaries. `count` 0: none, the default. A solver keeps a copy for each column.
  *
- * Each n is checked: |(A n)_i| is at most 1e-10 sum_j |a_ij| max |n|. For that, A is stored once more
- * in double meanwhile. Collective. Errors: ARGUMENT (no null vector, with both sizes; vectors that
- * depend on each other; a number out of range; ranks differ), NOT_FINITE, MEMORY, NOT_BUILT. The
- * matrix is then as before. */
+ * Each n is checked: |(A n)_i| is at most 1e-10 sum_j |a_ij| max |n|. The check needs another copy
+ * of A, in double. Collective. Errors: ARGUMENT (A n is not 0, with both sizes; linearly dependent
+ * vectors; a number out of range; ranks differ), NOT_FINITE, MEMORY, NOT_BUILT. After an error the
+ * matrix is unchanged. */
 KAON_API kaon_status kaon_matrix_set_null_space(kaon_matrix *matrix, int count,
                                                 const double *vectors);
-/** Removes from every column of b its part along the n with n^dag A = 0, so that b becomes
- * consistent. Known are the vectors of kaon_matrix_set_null_space() where A = A^dag or -A^dag, else
- * the constant vector where every column of A adds up to 0. `removed[column]`: size of that part
- * over |b| before. Collective. Errors: ARGUMENT, SHAPE, UNSUPPORTED (no n is known), MEMORY. */
+/** Removes from every column of b its part along the n with n^dag A = 0, which makes b consistent.
+ * These n are the vectors of kaon_matrix_set_null_space() if A = A^dag or -A^dag, else the constant
+ * vector if every column of A adds up to 0. `removed[column]`: size of that part over |b| before
+ * the call. Collective. Errors: ARGUMENT, SHAPE, UNSUPPORTED (no n is known), MEMORY. */
 KAON_API kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double *removed);
-/** What kaon_matrix_check_consistency() found of a column. Fixed size, because there is an array of
- * them. */
+/** What kaon_matrix_check_consistency() found for a column. Its size is fixed, because it is used
+ * in arrays. */
 typedef struct kaon_consistency {
   double unreachable; /**< size over |b| of the part of b that A x cannot reach: no x has a smaller
                            residual. 0: none was found */
-  int removable;      /**< 1: kaon_matrix_project_rhs() can remove it. 0, with `unreachable`: x has
-                           A^dag (b - A x) = 0 to rounding, so it is a least-squares solution */
+  int removable;      /**< 1: kaon_matrix_project_rhs() can remove it. 0 with `unreachable` > 0:
+                           A^dag (b - A x) = 0 to rounding, so x is a least-squares solution */
   int constant;       /**< 1: A times the constant vector is 0 to rounding */
 } kaon_consistency;
-/** Looks why a solve with A of kaon_matrix_operator() ended without a solution x. b and x are of any
- * precisions. It makes A^dag, and A in double if it is not. Collective. Errors: ARGUMENT (also:
- * another operator), SHAPE, MEMORY, NOT_BUILT. */
+/** Checks whether a solve with A of kaon_matrix_operator() ended without a solution because b is
+ * inconsistent. x: as the solve left it. b and x may have any precision. The check makes A^dag,
+ * and A in double if it is not. Collective. Errors: ARGUMENT (also: another operator), SHAPE,
+ * MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_matrix_check_consistency(kaon_operator *A, const kaon_vector *b,
                                                    const kaon_vector *x, kaon_consistency *columns);
 /** @} */

@@ -49,14 +49,15 @@ typedef struct kaon_staggered_options {
  *
  * In half precision fat and long links have one scale for the whole field. M keeps both fields
  * alive and copies what it stores in another way. It becomes STALE when their links change, until
- * kaon_staggered_update(). Collective. Errors: ARGUMENT, SHAPE (fields of two lattices), STALE (links
- * of kaon_fatten() whose thin links changed), UNSUPPORTED (a divided lattice, on a backend without such kernels), UNITARITY (12 or 8 reals),
- * NOT_FINITE, MEMORY, NOT_BUILT. */
+ * kaon_staggered_update(). Collective. Errors: ARGUMENT, SHAPE (fields of two lattices), STALE
+ * (links of kaon_fatten() whose thin links changed), UNSUPPORTED (a divided lattice, on a backend
+ * without such kernels), UNITARITY (12 or 8 reals), NOT_FINITE, MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
                                            const kaon_staggered_options *options,
                                            kaon_operator **M);
 /** Takes over the present links, in place: in M and in all that was made from it. M may be any of
- * them. After a failure all of them are STALE. Collective. Errors: as for kaon_staggered_create(). */
+ * them. After a failure all of them are STALE. Collective. Errors: those of
+ * kaon_staggered_create(). */
 KAON_API kaon_status kaon_staggered_update(kaon_operator *M);
 
 /** D alone: out = D in on the sites of `parity` (KAON_EVEN or KAON_ODD); `in` has the other parity.

@@ -38,5 +38,5 @@ void kaon_atomic_abandon(kaon_atomic_file **file);
 /* Commits if `status` is OK; else abandons, and returns it. */
 kaon_status kaon_atomic_end(kaon_atomic_file **file, kaon_status status);
 
-/* The date for a file: `given`, as one printable line, or NULL: now. */
+/* The date to write into a file: `given`, as one printable line; NULL: the present time. */
 const char *kaon_file_date(const char *given, char date[64]);

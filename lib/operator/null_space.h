@@ -10,7 +10,7 @@ typedef struct kaon_null_space {
   int (*count)(const kaon_operator *A); /* 0: none is known */
   /* 1: they also span the null space of A^dagger, so that A x has no part along them. */
   int (*is_left)(const kaon_operator *A);
-  /* Sets all columns of v, of A's space and any precision, to vector i. They are orthonormal.
-   * Collective. Errors: MEMORY, DEVICE. */
+  /* Sets all columns of v, of A's space and any precision, to vector i. The vectors are
+   * orthonormal. Collective. Errors: MEMORY, DEVICE. */
   kaon_status (*fill)(const kaon_operator *A, int i, kaon_vector *v);
 } kaon_null_space;

@@ -1,5 +1,5 @@
-/* operator.c - what all operators share: references, checks before an application, and what an operator
- * says of itself. */
+/* operator.c - what all operators share: references, checks before an application, and what an
+ * operator says of itself. */
 #include "lib/operator/operator_internal.h"
 
 #include <stddef.h>

@@ -92,12 +92,12 @@ struct kaon_operator {
   const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
   /* A is 2^exponent times what `apply` and the other methods compute, so that A^dagger A and A^-1
-   * of matrices with very large or small entries stay in range. Solvers work with what is computed,
-   * A' of A = 2^exponent A', and K' of K, whose factor no method sees. Solves and blas/apply.c
-   * return to the user's units. */
+   * of matrices with very large or small entries stay in range. Solvers work with A', where A =
+   * 2^exponent A', and likewise with K' of K. No method sees the factors. The end of a solve and
+   * blas/apply.c return to the user's units. */
   int exponent;
-  kaon_revision *revision; /* of its numbers, owned by self or by what that keeps alive. NULL: they
-                              never change */
+  kaon_revision *revision; /* of its numbers; owned by self, or by an object that self keeps alive.
+                              NULL: they never change */
   int references;
   int at_work; /* 1: it is being applied (kaon_begin_work) */
   void *self;
@@ -113,7 +113,8 @@ static inline const kaon_space *kaon_operator_from(const kaon_operator *A, kaon_
 /* Refuses an operator between two spaces with SHAPE. `what`: the function, for the message. */
 kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what);
 
-/* Refuses a v that is not of `space` and in A's precision; x and y of different columns. */
+/* Refuse a v of another space than `space` or in another precision than A's, and x and y with
+ * different numbers of columns. */
 kaon_status kaon_operator_check_vector(const kaon_operator *A, const kaon_space *space,
                                        const kaon_vector *v, const char *name);
 kaon_status kaon_operator_check_columns(const kaon_operator *A, const kaon_vector *x,

@@ -1,4 +1,4 @@
-/* revision.c - counts changes, and finds what no longer belongs to its sources. Contract:
+/* revision.c - counts changes, and finds objects whose sources have changed. Contract:
  * revision.h. */
 #include "lib/operator/revision.h"
 
@@ -43,7 +43,7 @@ void kaon_made_of(kaon_revision *revision, kaon_revision *source) {
   revision->source[revision->sources++].number = source->number;
 }
 
-/* Its own former numbers are lost, so they are no source. */
+/* `revision` itself is left out, because its former numbers are lost. */
 void kaon_made_as(kaon_revision *revision, const kaon_revision *from, const char *function) {
   kaon_replaced(revision, from->name, from->remedy);
   revision->copied = function;
@@ -61,7 +61,7 @@ void kaon_made_anew(kaon_revision *revision, kaon_status status) {
   revision->number++;
 }
 
-/* The sentence of a stale source says what to do first. */
+/* A stale source must be made again first: appends this object's remedy to its sentence. */
 static kaon_status and_then(const kaon_revision *revision, kaon_status status) {
   if (status != KAON_ERR_STALE || revision->remedy == NULL) return status;
   return kaon_fail(revision->ctx, status, "%s, then %s", kaon_last_error(revision->ctx),
@@ -72,7 +72,7 @@ static int changed(const kaon_revision *revision, int i) {
   return revision->source[i].of->number != revision->source[i].number;
 }
 
-/* What to do about a source that changed. */
+/* Source i has changed: makes the object again, or names the calls that do. */
 static kaon_status renew(kaon_revision *revision, int i) {
   const kaon_revision *of = revision->source[i].of;
   if (revision->follow == NULL)
@@ -88,7 +88,7 @@ static kaon_status renew(kaon_revision *revision, int i) {
   return KAON_OK;
 }
 
-/* Sources are asked first, because they may follow theirs. */
+/* Sources are checked first, because they may follow their own. */
 kaon_status kaon_current(kaon_revision *revision) {
   if (revision == NULL) return KAON_OK;
   if (revision->failed)

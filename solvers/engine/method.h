@@ -86,7 +86,8 @@ struct kaon_method_ops {
   /* Both in one sequence of gate KAON_GATE_RENEW. Its last kernel must run KAON_REC_RESUME. NULL:
    * start, then continue_process. */
   kaon_status (*renew)(kaon_solver *s);
-  /* Adds the updates of x that the method defers, for the columns of `gate`. NULL: it defers none. */
+  /* Adds the updates of x that the method defers, for the columns of `gate`. NULL: it defers
+   * none. */
   kaon_status (*finish)(kaon_solver *s, int gate);
 };
 
@@ -182,7 +183,7 @@ typedef struct kaon_solver_solve_state {
   kaon_traffic repeated; /* traffic of its replays */
 } kaon_solver_solve_state;
 
-/* A slot that only several shifts use otherwise: a product with a null vector. */
+/* The slot of a product with a null vector. Otherwise only several shifts use it. */
 enum { KAON_S_NULL = KAON_S_SIGMA };
 /* The null space of A (null_space.c). */
 typedef struct kaon_solver_null {
@@ -191,7 +192,7 @@ typedef struct kaon_solver_null {
   /* Orthonormal, in the outer precision, in every column; shadow: in the inner one, if a shadow
    * residual needs them, else NULL. */
   kaon_vector *vector[KAON_NULL_MOST], *shadow[KAON_NULL_MOST];
-  double *unreachable; /* [column] size over |b| of b's part in it; 0: not known */
+  double *unreachable; /* [column] size over |b| of b's part in the null space; 0: not known */
 } kaon_solver_null;
 
 typedef struct kaon_solver_history_state {
@@ -266,7 +267,7 @@ enum {
   KAON_OF_SOURCE = KAON_S_TRUE,
   KAON_OF_RESIDUAL = KAON_S_OUTER,
   KAON_OF_CHOSEN = KAON_OF_X,  /* |x|^2 is read only at the beginning */
-  KAON_OF_NULL = KAON_S_METHOD /* and on: (n, b) for each null vector n */
+  KAON_OF_NULL = KAON_S_METHOD /* and the next ones: (n, b) for each null vector n */
 };
 
 /* Columns that a service has verified and that continue. */
@@ -431,10 +432,10 @@ kaon_status kaon_service_run(kaon_solver *s);
 
 /* null_space.c.
  * choose: asks A for its null space; fill: the vectors' values.
- * project: the columns of `gate` lose their part of x in it.
- * project_shadow: the same of a residual of the adjoint system; it keeps such a part in all steps.
- * issue_source: (n, b) into KAON_OF_NULL of s->states.sums. take_source: unreachable from them.
- * unreachable: of column k; 0: not known. ends: it keeps the column above the tolerance. */
+ * project: removes x's part in it, for the columns of `gate`.
+ * project_shadow: the same for a residual of the adjoint system, whose part no step would remove.
+ * issue_source: (n, b) into KAON_OF_NULL of s->states.sums. take_source: `unreachable` from them.
+ * unreachable: of column k; 0: not known. ends: 1: it keeps the column above the tolerance. */
 kaon_status kaon_null_choose(kaon_solver *s);
 int kaon_null_has_shadow(const kaon_solver *s);
 kaon_status kaon_null_fill(kaon_solver *s);

@@ -1,13 +1,13 @@
 /* null_space.c - systems whose operator has a known null space N (lib/operator/null_space.h).
- * A x does not change with x's part in N, so no step of a method needs to know of it. The solution
- * loses that part in each service, before its residual is computed. The source's part in N is what
- * A x cannot reach, where A^dag has the same null space. */
+ * A x does not depend on x's part in N, so no step of a method needs to know of it. Each service
+ * removes that part from the solution, before the residual is computed. Where A^dag has the same
+ * null space, the source's part in N is what A x cannot reach. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "solvers/engine/method.h"
 
-/* Smaller parts are rounding of sums. */
+/* Smaller parts are rounding errors of sums. */
 static const double ROUNDING = 0x1p-50;
 
 static const kaon_null_space *access_of(const kaon_solver *s) {
@@ -26,7 +26,8 @@ kaon_status kaon_null_choose(kaon_solver *s) {
                    s->columns);
 }
 
-/* 1: the method has a residual of A^dag y = r, which has no solution unless r is orthogonal to N. */
+/* 1: the method has a residual of A^dag y = r, which has no solution unless r is orthogonal to
+ * N. */
 int kaon_null_has_shadow(const kaon_solver *s) {
   return kaon_method_has(s->method, KAON_METHOD_ADJOINT) &&
          !kaon_method_has(s->method, KAON_METHOD_NORMAL);
@@ -48,7 +49,7 @@ void kaon_null_destroy(kaon_solver *s) {
   free(s->null.unreachable);
 }
 
-/* v loses its part along each n. */
+/* Removes from v its part along each n. */
 static kaon_status project(const kaon_solver *s, int gate, kaon_vector *const *n, kaon_vector *v) {
   const int slots[3] = {KAON_S_NULL, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass pass = kaon_gated(s, gate);

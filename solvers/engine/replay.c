@@ -11,9 +11,9 @@
  * flushes are due at the end of a block, and no step has to check for them.
  *
  * Recorded addresses are valid while the same vectors are bound and no block of memory has been
- * released. Recorded launches are valid while the context's tuning stays. They hold numbers, such as
- * the interval of a polynomial. What makes such numbers anew, when operators change, takes memory
- * and releases it. */
+ * released. Recorded launches are valid while the context's tuning stays. They hold numbers, such
+ * as the interval of a polynomial. When an operator changes, such numbers are recomputed in memory
+ * that is released afterwards, which makes the recordings invalid. */
 #include <math.h>
 
 #include "solvers/engine/runner.h"

@@ -1,4 +1,4 @@
-/* scaling.c - scales right-hand sides far from 1 by powers of 2. Contract: scaling.h. */
+/* scaling.c - scales right-hand sides and solutions by powers of 2. Contract: scaling.h. */
 #include "solvers/engine/scaling.h"
 
 #include <float.h>
@@ -9,9 +9,9 @@
 #include "lib/math/steps/stopping.h"
 
 /* Residuals of size tol |b|, and products of their squares, must stay normal numbers.
- * - Single and half: kernels square components in single. With 2^34 unknowns, those of a residual
- *   of 2^-44 are 2^-61, and |r| may grow by 2^39 above 2^24. A^dagger and K cost 2^20 more, where
- *   squares are summed in double. A |b| from 1 to 2^24 is in range for every tolerance.
+ * - Single and half: kernels square components in single. With 2^34 unknowns, the components of a
+ *   residual of 2^-44 are 2^-61, and |r| may grow by 2^39 above 2^24. A^dagger and K cost 2^20
+ *   more, where squares are summed in double. A |b| from 1 to 2^24 is in range for every tolerance.
  * - Double: BiCGStab squares (t, s), of size |r|^2 |A|, and compares it with 1e-28 |s|^2 |t|^2. */
 kaon_norm_range kaon_norm_range_of(double tol, int coarse) {
   const double part = fmin(fmax(tol, coarse ? 0x1p-44 : DBL_EPSILON), 1);
@@ -140,7 +140,7 @@ static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, doub
 
 kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, kaon_status status) {
   if (status != KAON_OK) {
-    (void)kaon_scaling_guess(g, 1, x); /* of use where nothing was done */
+    (void)kaon_scaling_guess(g, 1, x); /* restores x if the solve has not begun */
   } else if (g->b != NULL || g->of_A != 0) {
     if (g->exponent == NULL) status = kaon_agree(x->ctx, take_exponents(g, x));
     if (status == KAON_OK) status = rescale_columns(g, x);

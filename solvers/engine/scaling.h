@@ -1,5 +1,5 @@
-/* scaling.h - scales right-hand sides whose norm is far from 1, and solutions of operators that are
- * (kaon_operator.exponent).
+/* scaling.h - scales right-hand sides whose norm is far from 1, and solutions of operators that
+ * have an exponent (kaon_operator.exponent).
  *
  * Single and half precision reach from about 1e-38 to 1e38. Recurrences multiply squares, so they
  * overflow or underflow long before b does in double. Columns outside the range are solved as A y =

@@ -58,7 +58,7 @@ const char *kaon_breakdown_text(kaon_breakdown breakdown) {
 /* Sets the states to those of columns outside a solve, open to a run of fixed steps. */
 void kaon_solver_idle(kaon_solver *s) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
-  /* of Richardson's iteration, which has the unit of 1 / A; a factor in others */
+  /* Richardson's relaxation has the unit of 1 / A; that of other methods is a pure number */
   const int of_unit = kaon_method_has(s->method, KAON_METHOD_STATIONARY) ? s->A->exponent : 0;
   const double relaxation = ldexp(s->options.relaxation, of_unit);
   for (int k = 0; k < s->columns; k++) {
@@ -117,7 +117,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
   }
 }
 
-/* b = 0 has the solution 0, whatever the guess. Where b has none at all, 0 shows that. */
+/* b = 0 has the solution 0, whatever the guess. An inconsistent b has none, and x becomes 0. */
 static kaon_status clear_zero_columns(kaon_solver *s) {
   int any = 0;
   for (int k = 0; k < s->columns; k++) {
@@ -397,7 +397,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
 }
 
 /* Solves A' y = b. solve_begin.c scales a source that is far from 1; this scales the solution back.
- * inverts: y is wanted, not x of A x = b. */
+ * inverts: 1: the result is y, not x of A x = b. */
 static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x, int inverts,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
   KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));

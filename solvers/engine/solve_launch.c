@@ -25,7 +25,7 @@ static kaon_recorded now(const kaon_solver *s) {
                          .reduces = s->solve.reduces};
 }
 
-/* Needs one rank. */
+/* 1: such a launch is possible. It needs one rank. */
 static int possible(const kaon_solver *s) {
   return s->launch.before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
          s->null.count == 0 && /* the host looks at products with b before the first step */

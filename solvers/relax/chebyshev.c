@@ -119,12 +119,13 @@ static const kaon_operator_ops chebyshev_ops = {
 
 /* ---- the interval ---- */
 
-/* Of the interval: that of A, or 0 of D^-1 A. */
+/* Exponent of the interval's unit: that of A, or 0 for D^-1 A. */
 static int exponent_of(const chebyshev *self) {
   return self->jacobi != NULL ? 0 : self->A->exponent;
 }
 
-/* Takes the interval that the options, the preconditioner that this is a twin of, or A give. */
+/* Takes the interval from the preconditioner that this is a twin of, from the options, or from an
+ * estimate for A. */
 static kaon_status take_interval(void *owner) {
   chebyshev *self = ((kaon_operator *)owner)->self;
   const chebyshev *of = self->of != NULL ? self->of->self : NULL;

@@ -80,7 +80,7 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   return status;
 }
 
-/* Makes K of `of`, and again when that has changed. */
+/* Fills K from `of`, now and whenever `of` has changed. */
 static kaon_status fill_from(kaon_operator *K, kaon_operator *of, kaon_status (*fill)(void *K)) {
   jacobi *self = K->self;
   self->of = of;

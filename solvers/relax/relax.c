@@ -159,7 +159,7 @@ static kaon_status choose_tau(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* The diagonal is a source, which follows by itself. */
+/* Only the damping: the diagonal is a source, which follows by itself. */
 kaon_status kaon_relax_follow(void *solver) {
   kaon_solver *s = solver;
   return s->relax != NULL ? choose_tau(s) : KAON_OK;

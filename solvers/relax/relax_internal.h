@@ -45,7 +45,7 @@ typedef struct kaon_relaxation {
 /* relax.c: makes s->relax from the options, and destroys it. Needs s->inner. */
 kaon_status kaon_relax_create(kaon_solver *s);
 void kaon_relax_destroy(kaon_solver *s);
-/* Makes anew what belongs to the operator's numbers. For kaon_revision. */
+/* Recomputes what depends on the operator's numbers (kaon_revision.follow). */
 kaon_status kaon_relax_follow(void *solver);
 /* Resets the counts before a solve's first step. */
 kaon_status kaon_relax_begin(kaon_solver *s);

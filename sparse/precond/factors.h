@@ -13,8 +13,8 @@ typedef struct kaon_bad_pivot {
 } kaon_bad_pivot;
 
 /* The bound for pivots. A pivot is refused if its size is not above this multiple of the row's
- * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. Where A is known to be
- * singular the last pivot may be the rounding of all others, which are far larger. */
+ * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. If A is known to be
+ * singular, the bound is larger: the last pivot may be a rounding error of the others. */
 #define KAON_SMALLEST_PIVOT 1e-14
 #define KAON_SMALLEST_PIVOT_SINGULAR 1e-8
 static inline double kaon_smallest_pivot(int singular) {

@@ -1,6 +1,7 @@
 /* describe.c - kaon_matrix_rows, and kaon_matrix_describe: lengths of rows, structural rank, and
- * rows and columns without nonzero entries, which make the matrix singular. Other ranks have entries of a column too. So
- * each rank sends the indices of the columns it has entries in to the rank with that row. */
+ * rows and columns without nonzero entries, which make the matrix singular. Other ranks have
+ * entries of a column too. So each rank sends the indices of the columns it has entries in to the
+ * rank with that row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -57,9 +57,10 @@ static double largest_in_row(const kaon_csr *a, int64_t i) {
 
 /* ---- units ---- */
 
-/* If the rows' largest entries, by their geometric mean, are beyond 2^-ORDINARY or 2^ORDINARY,
- * divides A by a power of 4 near it. This does not round, nor do square roots of the power. A^H A
- * and A^2 times a source in range (solvers/engine/scaling.c) are then in range too, in single. */
+/* If the geometric mean of the rows' largest entries is below 2^-ORDINARY or above 2^ORDINARY,
+ * divides A by a power of 4 near that mean. The division does not round, nor does the square root
+ * of the power. A^H A and A^2 times a source in range (solvers/engine/scaling.c) are then in range
+ * too, also in single. */
 static kaon_status choose_units(kaon_matrix *matrix, kaon_csr *given) {
   enum { ORDINARY = 20, MOST = 500 };
   double sums[2] = {0, 0}; /* of exponents; rows */

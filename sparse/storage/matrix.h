@@ -69,7 +69,7 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger);
 /* The row index in the caller's whole matrix. i: index on this rank before `order` was applied. */
 int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i);
 
-/* null_vectors.c: of operators of kaon_matrix_operator; others have no null vectors. */
+/* null_vectors.c: for operators of kaon_matrix_operator; others have no null vectors. */
 extern const kaon_null_space kaon_matrix_null_space;
 
 /* ---- row_ghosts.c ---- */
@@ -78,10 +78,10 @@ extern const kaon_null_space kaon_matrix_null_space;
 kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon_row_set **set);
 void kaon_row_set_destroy(kaon_row_set **set); /* releases it; NULL allowed */
 
-/* The operator y = R x, with R square on the matrix' space and its exponent. Approximate inverses and other
- * preconditioners use it. `rows` is copied. It is in the space's order, and has no ghosts or the
- * matrix' ghosts. precision: of the vectors; values_half: 16-bit values. Errors: SHAPE, NOT_BUILT,
- * MEMORY. */
+/* The operator y = R x, with R square on the matrix' space and with the matrix' exponent.
+ * Approximate inverses and other preconditioners use it. `rows` is copied. It is in the space's
+ * order, and has no ghosts or the matrix' ghosts. precision: of the vectors; values_half: 16-bit
+ * values. Errors: SHAPE, NOT_BUILT, MEMORY. */
 kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const char *name,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_operator **op);

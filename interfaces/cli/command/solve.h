@@ -21,7 +21,7 @@ typedef struct solve_job {
   kaon_vector *b, *x;
   kaon_vector *posed, *whole; /* single precision: b as it was posed and room for x, in double */
   kaon_column_report *solves;
-  double *removed;     /* [column] by --project-rhs, of |b| */
+  double *removed;     /* [column] size over |b| of the part that --project-rhs removed */
   fallback_column *by; /* what finished the columns that the method asked for did not */
   column_history *histories;
   double setup;          /* seconds from matrix to solver */
@@ -42,8 +42,8 @@ int solve_columns(solve_job *job);
 /* --- solve_fallback.c --- */
 /* Tries remedies for columns that did not converge. Exit status. */
 int solve_fall_back(solve_job *job);
-/* Looks by least squares whether b is inconsistent where nothing else has explained a failure. Such
- * columns of x then are least-squares solutions. Exit status. */
+/* For failed columns that nothing else explains, checks by least squares whether b is inconsistent.
+ * If so, the column of x becomes the least-squares solution. Exit status. */
 int solve_explain(solve_job *job);
 void solve_close(solve_job *job);
 

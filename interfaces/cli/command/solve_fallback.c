@@ -1,5 +1,5 @@
 /* solve_fallback.c - kaon solve after a method ended without a solution: the next method and
- * preconditioner, from the last iterates. */
+ * preconditioner, from the last iterates; then least squares, to tell whether b is inconsistent. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ int solve_fall_back(solve_job *job) {
 
 /* --- the least |b - A x| --- */
 
-/* Columns that failed for a reason that is not known yet. */
+/* The number of columns that failed for a reason not known yet. */
 static int unexplained(const solve_job *job) {
   int count = 0;
   for (int k = 0; k < job->columns; k++) {
@@ -105,14 +105,14 @@ static int ends_early(void *user, int iteration, int column, double residual) {
   return signals_interrupted();
 }
 
-/* y = least squares by cgnr, as far as it gets. */
+/* y = the least-squares solution by cgnr, as far as it gets. */
 static kaon_status least_squares(const solve_job *job, kaon_vector *y,
                                  kaon_column_report *reports) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_solver *solver = NULL;
   o.method = KAON_CGNR;
   o.stop = KAON_STOP_NORMAL;
-  o.tol = 1e-12; /* enough to show parts of b above 0.01 */
+  o.tol = 1e-12; /* small enough to find parts of b above 0.01 |b| */
   o.max_iterations = job->l.options.max_iterations;
   o.monitor = ends_early;
   kaon_status status = kaon_vector_zero(y);
@@ -145,6 +145,6 @@ int solve_explain(solve_job *job) {
   }
   kaon_vector_destroy(&y);
   free(own);
-  if (status == KAON_ERR_MEMORY) return EXIT_DONE; /* the message comes without it */
+  if (status == KAON_ERR_MEMORY) return EXIT_DONE; /* the failure is reported without this check */
   return code == EXIT_DONE ? cli_status(job->ctx, status, NULL) : code;
 }

@@ -14,9 +14,8 @@ char *unconverged_name(const char *output) {
   return output && asprintf(&name, "%s.unconverged", output) >= 0 ? name : NULL;
 }
 
-/* Steps of a diverging process lead away from the solution, and so do those before a breakdown, or
- * where there is no solution, whose residual is above 1; 0, which some others end with, is the better
- * beginning. */
+/* 1: x is a better guess than 0. It is none after divergence, or if it is 0, as some methods end.
+ * After a breakdown, or if b is inconsistent, it is one only with a residual below 1. */
 static int is_better_guess(const kaon_column_report *solve, double norm2) {
   if (solve->reason == KAON_DIVERGING || !isfinite(solve->residual) || !isfinite(norm2)) return 0;
   const int doubtful = solve->reason == KAON_BREAKDOWN || solve->unreachable > 0;

@@ -131,7 +131,7 @@ typedef struct linear {
   int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* 1: no damping helps, because A is not positive definite */
   solving_trials trials;  /* of a program, after the method had failed */
-  kaon_consistency found; /* of the column that misses most of b, after a failure */
+  kaon_consistency found; /* of the column with the largest `unreachable`, after a failure */
 } linear;
 
 /* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
@@ -166,13 +166,13 @@ typedef struct linear_file {
   const char *option, *path; /* the option and its file */
   const char *is;            /* what the file holds, for messages: "a b" */
   const char *real;          /* advice if the file is complex and the matrix real */
-  int64_t most;              /* columns. 0: --columns */
+  int64_t most;              /* maximum number of columns. 0: --columns */
   int64_t rows, columns;     /* of the file */
   int parts;                 /* of its numbers: 1 real, 2 complex */
   double *numbers;           /* all of them, on every rank; to be released by free() */
 } linear_file;
 /* Refuses a number of rows that differs from the matrix', complex values for a real matrix, and
- * more columns than --columns. Exit status. */
+ * more columns than file->most. Exit status. */
 int linear_file_read(const linear *l, linear_file *file);
 /* Copies this rank's rows of a column in the order that kaon_vector_import takes. */
 void linear_file_column(const linear *l, const linear_file *file, int column, double *numbers);
@@ -186,10 +186,11 @@ int null_space_set(const linear *l);
 /* 1: there is a --null-space. file: its file, or NULL. */
 int null_space_given(const linear_args *args);
 const char *null_space_file(const linear_args *args);
-/* --project-rhs: removed[column] of |b| is gone from b; 0 without the option. Exit status. */
+/* --project-rhs. removed[column]: size over |b| of the part removed from b; 0 without the option.
+ * Exit status. */
 int null_space_project(const linear *l, kaon_vector *b, double *removed);
-/* Looks why columns did not converge: sets `unreachable` where that keeps them above --tol, and 0
- * elsewhere. Keeps what it found for advice. Exit status. */
+/* Checks whether columns did not converge because b is inconsistent. Sets `unreachable` where that
+ * keeps them above --tol, and 0 elsewhere. Fills l->found, for advice. Exit status. */
 int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
                        kaon_column_report *solves);
 /* What to do about a column with `unreachable`. */

@@ -19,7 +19,7 @@ static const kaon_gauge_format *const formats[] = {&kaon_gauge_nersc,   &kaon_ga
                                                    &kaon_gauge_openqcd, &kaon_gauge_ddalphaamg};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
-/* The names of the options that choose a format. */
+/* The names of all formats, as the options have them. */
 static const char *const *names_of_formats(void) {
   return kaon_options_table_of(KAON_OPTIONS_GAUGE_READ)->fields[0].names;
 }
