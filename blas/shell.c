@@ -22,7 +22,7 @@ typedef struct application {
   int references;
   kaon_shell_methods methods;
   void *user;
-  kaon_revision *revision; /* counts what kaon_shell_changed() tells of */
+  kaon_revision *revision; /* counts the calls of kaon_shell_changed() */
 } application;
 
 typedef struct shell {
@@ -358,9 +358,11 @@ kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply
 kaon_status kaon_shell_changed(kaon_operator *A) {
   KAON_ENTER(KAON_OF(A), A);
   if (A->ops->destroy != destroy)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "shell: operator '%s' is not one of the application's; kaon sees its changes",
-                     A->ops->name);
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "shell: operator '%s' is not one of the application's; leave out the call, since "
+        "kaon sees its changes",
+        A->ops->name);
   kaon_changed(self_of(A)->application->revision);
   return KAON_OK;
 }

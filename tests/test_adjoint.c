@@ -1,5 +1,5 @@
-/* Operators made of another one: the adjoint and A^dagger A have the bits of applications of A, mix
- * precisions and follow new links. A solver used as operator has a dagger, A^-dagger. */
+/* Operators made of another one: the adjoint and A^dagger A have the bits of applications of A, and
+ * mix precisions. A solver used as operator has a dagger, A^-dagger. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

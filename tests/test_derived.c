@@ -1,11 +1,11 @@
-/* test_derived.c - what is made of numbers that can change follows them, or is STALE until the calls
- * that its sentence names are made. Everything that the library derives from links, or from an
- * operator of the application, is made and used; then its source changes. Afterwards its results
- * have the bits of those of objects that were made of the new numbers at once.
+/* test_derived.c - derived objects follow changes of their sources, or are STALE until the calls
+ * that the error sentence names. Everything that the library derives from links, or from an
+ * operator of the application, is made and used. Then its source changes. Afterwards its results
+ * have the same bits as those of new objects, made from the changed source.
  *
  * The table is complete: the public headers have no other function that makes one object of
- * another. Methods, kinds of Schwarz preconditioners and forms of reductions are all that the
- * library offers. Matrices never change, and what needs one refuses other operators. */
+ * another, and every method, kind of Schwarz preconditioner and form of reduction is tried.
+ * Matrices never change, and what needs one refuses other operators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,9 +21,9 @@
 
 #include "tests/util/source_case.h"
 
-/* ---- what is made of them ---- */
+/* ---- derived objects ---- */
 
-/* One of them is made. Its vectors are of the space and precision of `like`. */
+/* One of the objects is set. Its vectors have the space and precision of `like`. */
 typedef struct derived {
   kaon_operator *A;
   kaon_solver *solver;
@@ -47,7 +47,7 @@ static kaon_status solver_of(kaon_operator *A, kaon_method method, kaon_operator
   return kaon_solver_create(A, 1, &options, &d->solver);
 }
 
-/* A preconditioner in a solver, which alone keeps it. */
+/* A solver with the preconditioner K, of which it has the only reference. */
 static kaon_status preconditioned(kaon_operator *A, kaon_method method, kaon_operator *K,
                                   kaon_status made, derived *d) {
   if (made != KAON_OK) return made;
@@ -90,7 +90,7 @@ static kaon_status jacobi(world *w, int n, derived *d) {
   const kaon_method fused = w->kind == SHELL ? KAON_CG : KAON_BICGSTAB;
   return preconditioned(w->M, n == 1 ? KAON_GCR : fused, K, made, d);
 }
-/* By bits of n: in a solver, on an interval that is given. */
+/* Bits of n: 1: in a solver. 2: with a given interval. */
 static kaon_status chebyshev(world *w, int n, derived *d) {
   kaon_chebyshev_options o = KAON_CHEBYSHEV_OPTIONS_INIT;
   kaon_operator *K = NULL;
@@ -113,7 +113,7 @@ static kaon_status schwarz(world *w, int n, derived *d) {
   d->A = K;
   return made;
 }
-/* By bits of n: of fixed steps, as a preconditioner. */
+/* Bits of n: 1: a fixed number of steps. 2: as a preconditioner. */
 static kaon_status inverse(world *w, int n, derived *d) {
   derived inner = {.A = NULL};
   kaon_operator *K = NULL;
@@ -132,7 +132,7 @@ static kaon_status solver(world *w, int n, derived *d) {
   return solver_of(info.traits & KAON_METHOD_HERMITIAN ? w->H : w->M, method, NULL, 1e-6,
                    (kaon_precision)(n % 3), d);
 }
-/* Jacobi relaxation with a damping by estimate. */
+/* Jacobi relaxation with an estimated damping. */
 static kaon_status relaxation(world *w, int n, derived *d) {
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -162,7 +162,7 @@ static kaon_status rational(world *w, int n, derived *d) {
   d->like = w->H;
   return kaon_rational_create(w->H, &r, &o, &d->function);
 }
-/* Made of a matrix' rows: other operators are refused. */
+/* The next three need a matrix' rows, and refuse other operators. */
 static kaon_status projections(world *w, int n, derived *d) {
   (void)n;
   return kaon_kaczmarz_reduce(w->M, NULL, &d->A);
@@ -177,15 +177,15 @@ static kaon_status chosen(world *w, int n, derived *d) {
   return kaon_precond_auto(w->M, -1, 1, KAON_DOUBLE, &choice, &d->A);
 }
 
-/* `cases`: values of n; 0: all that the library offers. Cases that the library does not offer are
- * UNSUPPORTED or refused. precisions: of the operator, each with a single case, in turn with
- * several. */
+/* cases: number of values of n; 0: all that the library offers. Cases that the library does not
+ * offer are UNSUPPORTED or refused. precisions: number of the operator's precisions. A single case
+ * is tried in each; several cases take them in turn. */
 static const struct {
   const char *name;
   kaon_status (*make)(world *w, int n, derived *d);
   int cases, precisions;
-  unsigned sources, refused; /* those that it is made of; those that it refuses */
-  const char *functions;     /* of the public interface, as the headers have them */
+  unsigned sources, refused; /* kinds of source that it is made of; kinds that it refuses */
+  const char *functions;     /* public functions that the row covers */
 } table[] = {
     {"operator", itself, 1, 3, ALL | COPIES, 0,
      " kaon_dirac_create kaon_domain_wall_create kaon_staggered_create kaon_fatten "
@@ -208,8 +208,8 @@ static const struct {
     {"choice", chosen, 1, 1, 0, ALL, " kaon_precond_auto "},
 };
 enum { ROWS = sizeof table / sizeof *table };
-/* Made of matrices, whose numbers never change. A null space is for solvers that are made after it is
- * set, and for functions that only read the matrix. */
+/* Functions of matrices, whose numbers never change. A null space is used by solvers that are made
+ * after it is set, and by functions that only read the matrix. */
 static const char of_matrices[] =
     " kaon_matrix_operator kaon_precond_create kaon_matrix_set_null_space kaon_matrix_project_rhs "
     "kaon_matrix_check_consistency ";
@@ -275,7 +275,7 @@ static void compare(const char *what, const result *followed, const result *fres
              followed->reports[0].iterations, fresh->reports[0].iterations);
 }
 
-/* 1: offered; 0: not, or refused as it should be. */
+/* 1: made; 0: not offered, or refused as it should be. */
 static int made(world *w, int row, int n, derived *d, int *last) {
   const kaon_status status = table[row].make(w, n, d);
   *last = status == NO_MORE && table[row].cases == 0;
@@ -286,14 +286,15 @@ static int made(world *w, int row, int n, derived *d, int *last) {
   return status == KAON_OK;
 }
 
-/* asked: the calls that the sentence names; else the right ones, without a use before. */
+/* asked: 1: the object is used while STALE, and the calls that the sentence names are made. 0: the
+ * necessary calls are made without such a use. */
 static int follows(int machine, int row, int n, source_kind kind, kaon_precision precision,
                    int asked, int *last) {
   char what[128];
   world old, new;
   derived d = {.A = NULL}, anew = {.A = NULL};
   result followed = {.numbers = NULL}, fresh = {.numbers = NULL};
-  const int times = machine == MACHINE_CUDA ? 3 : 1; /* a device repeats the third solve */
+  const int times = machine == MACHINE_CUDA ? 3 : 1; /* a device replays the third solve */
   int unused;
   snprintf(what, sizeof what, "%s: %s %d of %s, precision %d%s", machine_name(machine),
            table[row].name, n, source_names[kind], (int)precision, asked ? "" : ", unasked");
@@ -353,8 +354,8 @@ static void all_that_is_derived_follows_or_is_stale(void **state) {
       }
 }
 
-/* An operator stays STALE after an update that failed. Links that are replaced forget what they
- * were made of. */
+/* An operator stays STALE after an update that failed. Replaced links no longer depend on what
+ * they were made of. */
 static void a_failed_update_is_called_again(void **state) {
   world w;
   derived d = {.A = NULL};
@@ -382,7 +383,7 @@ static void a_failed_update_is_called_again(void **state) {
 
 /* ---- completeness ---- */
 
-/* How often `type` is an argument as in "kaon_gauge *", with so many asterisks. */
+/* The number of arguments of this type with this many asterisks, such as "kaon_gauge *". */
 static int takes(const char *arguments, const char *type, int asterisks) {
   int count = 0;
   const size_t length = strlen(type);
@@ -423,7 +424,7 @@ static int known(const char *name) {
   return found;
 }
 
-/* Checks the functions of one header. Returns how many derive. */
+/* Checks the functions of one header. Returns how many make one object of another. */
 static int check_header(const char *text) {
   int found = 0;
   for (const char *at = text; (at = strstr(at, "KAON_API ")) != NULL;) {

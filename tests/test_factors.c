@@ -505,7 +505,7 @@ static void test_breakdown(void **state) {
   kaon_csr_destroy(&nan), kaon_csr_destroy(&empty);
 }
 
-/* Where A is known to be singular, such a pivot is what rounding left of 0. */
+/* Where A is known to be singular, a small pivot is taken as 0 with rounding errors. */
 static void test_small_pivots_of_singular_matrices(void **state) {
   (void)state;
   kaon_csr *rounded = two_by_two(2, 2, 2, 2 + 2e-9);

@@ -1,7 +1,7 @@
-/* test_matrix_scaling.c - matrices and right-hand sides far from 1, for all methods, inner precisions,
- * preconditioners and operators made of a matrix: the bits of ordinary ones (scaling_case.h).
- * Products, rows, shifts and intervals are in the user's units. Solutions that double cannot hold
- * are refused. */
+/* test_matrix_scaling.c - solves with matrices and right-hand sides far from 1 have the bits of
+ * ordinary ones (scaling_case.h), for all methods, inner precisions, preconditioners and operators
+ * made of a matrix. Products, rows, shifts and intervals are in the user's units. Solutions that
+ * double cannot hold are refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,8 @@ typedef struct entries {
   double *value;
 } entries;
 
-/* With twice the diagonal, so that every method converges in half precision. */
+/* The generated matrix with twice the diagonal, so that every method converges in half
+ * precision. */
 static entries take(const char *name) {
   entries e = {.info = KAON_MATRIX_INFO_INIT};
   kaon_matrix *matrix = NULL;
@@ -45,7 +46,8 @@ static void drop(entries *e) {
   free(e->value);
 }
 
-/* The matrix times 2^power, and its operator. Its entries can be had again, in every bit. */
+/* The matrix times 2^power, and its operator. kaon_matrix_rows() returns its entries in every
+ * bit. */
 static kaon_matrix *scaled_matrix(const entries *e, int power, kaon_operator **A) {
   const size_t bytes = (size_t)e->info.entries * sizeof(double);
   double *value = malloc(bytes), *again = malloc(bytes);
@@ -71,7 +73,7 @@ static kaon_matrix *scaled_matrix(const entries *e, int power, kaon_operator **A
 }
 
 typedef enum {
-  NONE = KAON_PRECOND_FSAI + 1, /* below: kinds from entries */
+  NONE = KAON_PRECOND_FSAI + 1, /* smaller values: kaon_precond_kind */
   SINGLE,                       /* SSOR in single */
   SWEEPS,                       /* SSOR by Jacobi sweeps */
   JACOBI,
@@ -182,7 +184,7 @@ static int suits(int method, matrix_form f, int hermitian, kind k) {
   return (traits & KAON_METHOD_PRECONDITIONED) != 0;
 }
 
-/* The same system in all sizes, the ordinary one first. */
+/* The same system at all scales, the ordinary one first. */
 typedef struct sizes {
   system_of of[1 + OF_MATRICES];
   kaon_operator *K[1 + OF_MATRICES];
@@ -243,7 +245,7 @@ static void all_matrices(const entries *e, matrix_form f, kind k) {
 
 enum { SHIFTS = 2 };
 
-/* With x and reports of both shifts side by side. */
+/* x and reports have the columns of one shift after those of the other. */
 static void run_shifts(const system_of *s, kaon_multishift_options o, double *x,
                        kaon_column_report *reports) {
   const double sigma[SHIFTS] = {0, ldexp(0.5, s->of_A * (1 + o.normal))};
@@ -336,9 +338,9 @@ static void nothing_sees_the_size_of_a_matrix(void **state) {
   }
 }
 
-/* ---- beside the range of double ---- */
+/* ---- at the limits of double ---- */
 
-/* A = a, b = the vector of these, one row. The status, and x. */
+/* Solves a x = b, a system of one row. Returns the status of the solve. */
 static kaon_status solve_number(double a, double b, double *x) {
   const int64_t zero = 0;
   const kaon_triplet_arrays arrays = {.global_rows = 1,
@@ -373,7 +375,7 @@ static kaon_status solve_number(double a, double b, double *x) {
   return status;
 }
 
-/* x beside 1e154 and 1e-162, whose squares leave double, and beside double itself. */
+/* x beyond 1e154 and 1e-162, where squares leave the range of double, and x beyond that range. */
 static void solutions_are_held_or_refused(void **state) {
   (void)state;
   static const struct {

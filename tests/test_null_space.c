@@ -1,6 +1,6 @@
 /* test_null_space.c - singular systems: every Krylov method, with and without a preconditioner, in
  * every precision, finds the solution that is orthogonal to the null space; inconsistent right-hand
- * sides are named with the size that A x cannot reach. */
+ * sides are reported with the size of the part that A x cannot reach. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,14 +19,14 @@
 
 typedef double complex number;
 
-/* Two grids of WIDTH x HEIGHT points and weighted edges, joined or not. An edge from i to j adds
- * w f (e_i - e_j) to row i and w / f (e_j - e_i) to row j: rows add up to 0, and the columns of the
- * transpose. f = 1: A = A^H. Otherwise u with u_j = f^2 u_i has u^T A = 0. Entry (i, j) is turned
- * by phase i minus phase j, which turns null vectors too. */
+/* Two grids of WIDTH x HEIGHT points and weighted edges, joined by an edge or not. An edge from i
+ * to j adds w f (e_i - e_j) to row i and w / f (e_j - e_i) to row j. So rows add up to 0, as do the
+ * columns of the transpose. f = 1: A = A^H. Otherwise u with u_j = f^2 u_i has u^T A = 0. Complex
+ * entries (i, j) are multiplied by the phase of i over that of j, and so are null vectors. */
 enum { WIDTH = 6, HEIGHT = 4, GRID = WIDTH * HEIGHT, ROWS = 2 * GRID, COLUMNS = 3 };
 typedef struct graph {
   const char *name;
-  int reals, parts; /* parts: connected ones, so null vectors */
+  int reals, parts; /* parts: connected components, each with a null vector */
   double wind;      /* f */
 } graph;
 static const graph graphs[] = {{"Neumann", 1, 1, 1},
@@ -114,8 +114,8 @@ static void take(const problem *s, const kaon_vector *v, int column, number *x) 
   for (int i = 0; i < ROWS; i++) x[i] = flat[reals * i] + (reals == 2 ? I * flat[2 * i + 1] : 0);
 }
 
-/* The vectors as a user has them: the constant one without numbers; two neither orthogonal nor of
- * length 1. */
+/* Null vectors as a user passes them: NULL for the constant one, or vectors that are neither
+ * orthogonal nor of length 1. */
 static void set_null_space(problem *s) {
   const graph *g = s->graph;
   double given[2 * 2 * ROWS];
@@ -185,9 +185,9 @@ static kaon_operator *precond_of(const problem *s, kaon_operator *A, int kind) {
   return K;
 }
 
-/* Rows have up to 5 entries whose sizes add up to 2 * 4 * 2.5 * 1.2 = 24, so |A| <= 24, and both
- * sides round b - A x by at most 8 eps (|b| + |A| |x|) a row. What is left of x along a null vector
- * is the rounding of ROWS products, of the projection and of its result. */
+/* Rows have up to 5 entries whose sizes add up to at most 2 * 4 * 2.5 * 1.2 = 24, so |A| <= 24. The
+ * test and the library each round b - A x by at most 8 eps (|b| + |A| |x|) a row. The part of x
+ * left along a null vector is rounding: of ROWS products, of the projection and of its result. */
 static void check_answer(const problem *s, const number *b, const number *x, double residual,
                          double eps) {
   number r[ROWS];
@@ -208,7 +208,7 @@ static const precisions pairs[] = {{KAON_DOUBLE, KAON_DOUBLE, 1e-10},
                                    {KAON_DOUBLE, KAON_HALF, 1e-8},
                                    {KAON_SINGLE, KAON_SINGLE, 2e-5}};
 
-/* Column 1 starts from a guess with a part in the null space, column 2 is b = 0. */
+/* Column 1 starts from a guess with a part in the null space. Column 2 has b = 0. */
 static void solve_case(const problem *s, int method, int kind, const precisions *p, int *steps) {
   const double eps = p->outer == KAON_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
   kaon_matrix_operator_options how = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
@@ -231,7 +231,7 @@ static void solve_case(const problem *s, int method, int kind, const precisions 
     draw(s, solution);
     multiply(s, solution, right[k]);
     put(s, b, k, right[k]);
-    take(s, b, k, right[k]); /* as b's precision holds it */
+    take(s, b, k, right[k]); /* rounded to b's precision */
   }
   draw(s, solution);
   put(s, x, 1, solution);
@@ -254,10 +254,10 @@ static void solve_case(const problem *s, int method, int kind, const precisions 
   kaon_vector_destroy(&x);
 }
 
-/* MR and CG-like methods need a definite Hermitian part, which wind takes away. BiCG's shadow
- * residual is never recomputed, so that in single precision its rounding along the null space may
- * outlast the rest of it. A with values of 16 bits has no null vector, which pipelined BiCGStab does
- * not bear. */
+/* CG-like methods and Chebyshev need a Hermitian A, and MR a definite Hermitian part, which wind
+ * takes away. BiCG's shadow residual is never recomputed, so in single precision its rounding
+ * errors along the null space may outlast the rest of it. A with 16-bit values has no null vector,
+ * and pipelined BiCGStab then fails. */
 static int suits(const graph *g, int method, int kind, const precisions *p) {
   const int hermitian = g->wind == 1;
   const int half = p->inner == KAON_HALF;
@@ -295,8 +295,8 @@ static void every_method_solves_consistent_systems(void **state) {
   }
 }
 
-/* Relaxation, and a solver as preconditioner. */
-static void relaxation_and_nested_solvers_do_too(void **state) {
+/* Relaxation, and Krylov methods with a solver as preconditioner. */
+static void relaxation_and_nested_solvers_solve_them_too(void **state) {
   (void)state;
   kaon_context *ctx = open_context(MACHINE_CPU);
   problem s;
@@ -345,7 +345,7 @@ static void close_run(solving *run) {
   kaon_operator_destroy(&run->A);
 }
 
-/* |N^H b| / |b| in plain numbers; the library's differs by rounding of ROWS products. */
+/* |N^H b| / |b| by plain arithmetic; the library's differs by rounding of ROWS products. */
 static double part_in(const problem *s, const number *b) {
   double part2 = 0;
   for (int k = 0; k < s->graph->parts; k++) part2 += pow(cabs(dot(s->null[k], b)), 2);
@@ -353,7 +353,7 @@ static double part_in(const problem *s, const number *b) {
 }
 static const double ROUNDED = 4 * ROWS * DBL_EPSILON;
 
-/* What is left after kaon_matrix_project_rhs() has a solution. */
+/* The solver reports the part, and what kaon_matrix_project_rhs() leaves has a solution. */
 static void name_and_project(const problem *s, int method) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   double removed[COLUMNS];
@@ -382,8 +382,8 @@ static void name_and_project(const problem *s, int method) {
   close_run(&run);
 }
 
-/* A tolerance above the part can be met, and the normal equations always have a solution, whose
- * residual is that part. */
+/* A tolerance above the part's size can be met. The normal equations always have a solution, whose
+ * residual has that size. */
 static void end_elsewhere(const problem *s) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   number wrong[ROWS];
@@ -417,9 +417,10 @@ static void hermitian_systems_end_before_the_first_step(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Of other systems the residual of least squares is the proof. For A^dag r = 0 to 1e-10 |A| |r| and
- * a condition below 1e5, the rest of r is below 1e-5 |r|, and counts by its square. */
-static void others_by_their_residual(void **state) {
+/* If A^dag has another null space, the least-squares residual r shows that b is inconsistent. With
+ * |A^dag r| <= 1e-10 |A| |r| and a condition below 1e5, the part of r outside the null space of
+ * A^dag is below 1e-5 |r|, and enters |r| by its square. */
+static void other_systems_are_judged_by_their_residual(void **state) {
   (void)state;
   kaon_context *ctx = open_context(KAON_ISA_AUTO);
   for (size_t g = 3; g < sizeof graphs / sizeof *graphs; g++) {
@@ -435,7 +436,7 @@ static void others_by_their_residual(void **state) {
     const double part = cabs(dot(s.left, wrong)) / length(s.left) / length(wrong);
     o.method = KAON_CGNR;
     o.stop = KAON_STOP_NORMAL;
-    o.tol = 1e-12; /* of |A^dag b|: 1e-10 of the 0.03 |b| or more that r is */
+    o.tol = 1e-12; /* of |A^dag b|; |r| is 0.03 |b| or more, so this is 1e-10 of it */
     solve_wrong(&s, o, 1, wrong, &run);
     assert_int_equal(run.report[0].reason, KAON_CONVERGED);
     test_close("residual of least squares", run.report[0].residual, part, 1e-9);
@@ -444,7 +445,7 @@ static void others_by_their_residual(void **state) {
     test_close("size of what A x cannot reach", found.unreachable, part, 1e-9);
     assert_int_equal(found.removable, 0);
     assert_int_equal(found.constant, s.graph->reals == 1);
-    must(ctx, kaon_vector_zero(run.x)); /* shows nothing */
+    must(ctx, kaon_vector_zero(run.x)); /* x = 0 is no least-squares solution */
     must(ctx, kaon_matrix_check_consistency(run.A, run.b, run.x, &found));
     assert_true(found.unreachable == 0);
     must_refuse(ctx, KAON_ERR_UNSUPPORTED, kaon_matrix_project_rhs(s.matrix, run.b, &removed));
@@ -478,7 +479,7 @@ static void zero_column_sums_are_seen(void **state) {
   close_run(&run);
   solve_wrong(&s, o, 1, wrong, &run);
   assert_int_equal(run.report[0].reason, KAON_CONVERGED);
-  for (int i = 0; i < ROWS; i++) ones[i] = 3; /* nothing is left of it */
+  for (int i = 0; i < ROWS; i++) ones[i] = 3; /* it lies in the null space of A^dag */
   put(&s, run.b, 0, ones);
   must(ctx, kaon_matrix_project_rhs(s.matrix, run.b, &removed));
   must(ctx, kaon_vector_norm2(run.b, &left));
@@ -517,14 +518,14 @@ static void wrong_vectors_are_refused(void **state) {
   refused(&s, KAON_ERR_NOT_FINITE, "", 2, pair);
   memset(pair, 0, sizeof pair);
   refused(&s, KAON_ERR_ARGUMENT, "the length of vector 0 is 0", 1, pair);
-  draw(&s, wrong); /* the null space is as before: both parts go */
+  draw(&s, wrong); /* both vectors of the null space are still set */
   solve_wrong(&s, (kaon_solver_options)KAON_SOLVER_OPTIONS_INIT, COLUMNS, wrong, &run);
   assert_true(fabs(run.report[1].unreachable - part_in(&s, wrong)) <= ROUNDED);
   close_run(&run);
   must(ctx, kaon_matrix_set_null_space(s.matrix, 0, NULL));
   solve_wrong(&s, (kaon_solver_options)KAON_SOLVER_OPTIONS_INIT, COLUMNS, wrong, &run);
   assert_true(run.report[1].unreachable == 0);
-  must(ctx, kaon_matrix_project_rhs(s.matrix, run.b, removed)); /* the constant one is seen */
+  must(ctx, kaon_matrix_project_rhs(s.matrix, run.b, removed)); /* by the constant vector alone */
   close_run(&run);
   kaon_matrix_destroy(&s.matrix);
   open_problem(&s, &graphs[3], ctx, 1);
@@ -535,9 +536,9 @@ static void wrong_vectors_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_solves_consistent_systems),
-                                     cmocka_unit_test(relaxation_and_nested_solvers_do_too),
+                                     cmocka_unit_test(relaxation_and_nested_solvers_solve_them_too),
                                      cmocka_unit_test(hermitian_systems_end_before_the_first_step),
-                                     cmocka_unit_test(others_by_their_residual),
+                                     cmocka_unit_test(other_systems_are_judged_by_their_residual),
                                      cmocka_unit_test(zero_column_sums_are_seen),
                                      cmocka_unit_test(wrong_vectors_are_refused)};
   return test_main(tests, NULL, NULL);

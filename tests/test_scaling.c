@@ -1,5 +1,5 @@
-/* test_scaling.c - right-hand sides far from 1, for all forms of lattice operators, methods and inner
- * precisions: the bits of ordinary ones (scaling_case.h). */
+/* test_scaling.c - solves for right-hand sides far from 1 have the bits of ordinary ones
+ * (scaling_case.h), for all forms of lattice operators, methods and inner precisions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -15,15 +15,15 @@
 _Static_assert((int)KAON_NULL_VECTORS == (int)KAON_NULL_MOST, "solvers take as many vectors");
 
 /* A n = 0 to rounding: an entry of A n is at most this times the sum of its row's entries, times
- * the largest entry of n. As for symmetry, whoever made A and n may have rounded them. */
+ * the largest entry of n. As for symmetry, A and n may have been rounded before. */
 static const double NULL_TO = KAON_SYMMETRIC_TO;
-/* Smaller sizes of what A x cannot reach are rounding of sums. */
+/* Smaller parts that A x cannot reach are rounding errors of sums. */
 static const double ROUNDING = 0x1p-50;
 
 /* ---- is A v = 0? ---- */
 
-/* The row of A v that is furthest from 0, relative to the sum of its entries times the largest of
- * v. row: counted from 0 in the caller's whole matrix. */
+/* The row of A v that is furthest from 0, relative to the sum of the row's |entries| times the
+ * largest |entry| of v. row: counted from 0 in the caller's whole matrix. */
 typedef struct worst_row {
   double ratio, row, value, bound;
 } worst_row;
@@ -81,14 +81,14 @@ static kaon_status find_worst(const kaon_matrix *matrix, const kaon_csr *rows, c
   return status;
 }
 
-/* What a question about A takes: A in double, and two vectors of one column. */
+/* What a check of A needs: A in double, and two vectors of one column. */
 typedef struct probe {
   kaon_matrix *matrix;
   kaon_operator *A;
   kaon_vector *v, *product;
 } probe;
 
-/* A: in use already, which serves if it is in double; NULL: there is none. */
+/* A: an operator of the matrix, which is used if it is in double; NULL: there is none. */
 static kaon_status probe_create(kaon_matrix *matrix, kaon_operator *A, probe *p) {
   const kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   *p = (probe){.matrix = matrix};
@@ -140,7 +140,7 @@ static kaon_status import(const kaon_matrix *matrix, const double *values, int k
   return status;
 }
 
-/* v, of one column, loses its part along vector n of `values`. */
+/* Removes from v, of one column, its part along vector n of `values`. */
 static kaon_status subtract(probe *p, const double *values, int n) {
   double dot[1][2];
   KAON_TRY(import(p->matrix, values + (size_t)n * numbers_of(p->matrix), 0, p->product));
@@ -182,12 +182,12 @@ static kaon_status check_null(probe *p, int n, int constant) {
   return kaon_fail(
       p->matrix->ctx, KAON_ERR_ARGUMENT,
       "null space: A times %s is %.3g in row %lld (counted from 0), where rounding explains at "
-      "most %.1g times %.3g, the sum of the row's entries times the largest of the vector; give "
-      "vectors with A n = 0, or none",
+      "most %.1g times %.3g, the sum of the row's entries times the largest entry of the "
+      "vector; give vectors with A n = 0, or none",
       name, worst.value, (long long)worst.row, NULL_TO, worst.bound);
 }
 
-/* Takes over `values`, whose vectors become orthonormal; NULL: the constant vector. */
+/* Makes the vectors in `values` orthonormal and checks them; NULL: the constant vector. */
 static kaon_status prepare(kaon_matrix *matrix, int count, double *values) {
   probe p;
   kaon_status status = probe_create(matrix, NULL, &p);
@@ -209,8 +209,8 @@ static kaon_status copy_values(const kaon_matrix *matrix, int count, const doubl
                      count, (int)KAON_NULL_VECTORS);
   if (vectors == NULL && count > 1)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
-                     "null space: there are no vectors, but their number is %d; give them, or 1 "
-                     "for the constant vector",
+                     "null space: no vectors were given, but their number is %d; give them, or the "
+                     "number 1 for the constant vector",
                      count);
   if (vectors == NULL || count == 0) return KAON_OK;
   *values = malloc((numbers + 1) * sizeof **values);
@@ -284,8 +284,8 @@ static kaon_status find_left(probe *p, left_null *left) {
   return KAON_OK;
 }
 
-/* Adds to part2[k] the square of column k's part along each of them. remove: b loses these
- * parts. */
+/* Adds to part2[k] the square of column k's part along each of them. remove: 1: removes these
+ * parts from b. */
 static kaon_status find_parts(const kaon_matrix *matrix, const left_null *left, int remove,
                               kaon_vector *b, double *part2) {
   double(*dot)[2] = malloc((size_t)b->nrhs * sizeof *dot);
@@ -315,8 +315,8 @@ static kaon_status find_parts(const kaon_matrix *matrix, const left_null *left, 
   return status;
 }
 
-/* Twice, since the first time leaves rounding of b, which counts where little of b is left. A b
- * that lies in their span to rounding becomes 0. */
+/* Removes them twice. The first time leaves rounding errors of b, which matter where little of b is
+ * left. A b that lies in the span of the vectors, to rounding, becomes 0. */
 static kaon_status remove_parts(const kaon_matrix *matrix, const left_null *left, kaon_vector *b,
                                 double *removed) {
   const size_t columns = (size_t)b->nrhs;
@@ -361,14 +361,14 @@ kaon_status kaon_matrix_project_rhs(kaon_matrix *matrix, kaon_vector *b, double 
         "null space: no n with n^dag A = 0 is known: column %lld of A (counted from "
         "0) adds up to %.3g, and %s; cgnr with the option stop=normal finds the least |b - A x|",
         (long long)left.worst.row, left.worst.value,
-        matrix->null_count > 0 ? "the null space is of A alone, as A and A^dag differ"
+        matrix->null_count > 0 ? "the null space is that of A alone, since A and A^dag differ"
                                : "no null space was set");
   if (status == KAON_OK) status = remove_parts(matrix, &left, b, removed);
   probe_destroy(&p);
   return status;
 }
 
-/* One column of b and of x in double, the latter b - A x in the end. */
+/* One column of b and of x in double. x becomes b - A x. */
 typedef struct one_column {
   kaon_vector *b, *x, *narrow; /* narrow: in the precision of the given vectors */
 } one_column;
@@ -397,7 +397,7 @@ static kaon_status take_residual(const probe *p, const kaon_vector *b, const kao
   return kaon_vector_axpy(-1, 0, p->product, c->x);
 }
 
-/* What one column's b and residual say. */
+/* Judges one column by its b and its residual. */
 static kaon_status judge(probe *p, const left_null *left, one_column *c, kaon_consistency *found) {
   double b2 = 0, r2 = 0, part2 = 0;
   worst_row worst;
@@ -445,7 +445,7 @@ kaon_status kaon_matrix_check_consistency(kaon_operator *A, const kaon_vector *b
   else if (b->space != A->space || x->space != A->space || b->nrhs != x->nrhs)
     status = kaon_fail(A->ctx, KAON_ERR_SHAPE,
                        "null space: b has %d columns and x %d; both must be of the matrix' space, "
-                       "with equal columns",
+                       "with as many columns",
                        b->nrhs, x->nrhs);
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK) status = probe_create(matrix, A, &p);

@@ -24,8 +24,8 @@ static kaon_status refuse(const kaon_matrix *matrix, const kaon_row_set *set, co
   return kaon_fail(
       matrix->ctx, KAON_ERR_PRECISION,
       "%s: the %s %g in row %lld, column %lld (counted from 1, as given) %s single precision, "
-      "which holds %.2g to %.2g beside the other rows; scale the system, or take double precision "
-      "inside",
+      "which at the scale of the other rows holds %.2g to %.2g; scale the system, or take double "
+      "precision inside",
       name, large ? "entry" : "row's largest entry", ldexp(size_of(a, n), e),
       (long long)caller_row(matrix, i) + 1, (long long)caller_column(matrix, set, a->column[n]) + 1,
       large ? "does not fit into" : "is too small for", ldexp(FLT_MIN, e), ldexp(FLT_MAX, e));

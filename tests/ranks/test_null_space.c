@@ -1,5 +1,6 @@
-/* test_null_space.c - singular systems on several ranks: null vectors whose parts the ranks give,
- * answers orthogonal to them, inconsistent right-hand sides with the size of the whole. */
+/* test_null_space.c - singular systems on several ranks. Each rank passes its part of the null
+ * vectors. Solutions are orthogonal to the whole vectors, and the reported size of what A x cannot
+ * reach is that of the whole b. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,8 @@
 
 #include "ranks.h"
 
-/* Two rings of unequal weights, which skewed parts cut anywhere: one null vector each. */
+/* Two rings with weighted edges, each with a null vector. Ranks with unequal numbers of rows divide
+ * them anywhere. */
 enum { ROWS = 90, FIRST_RING = 50, COLUMNS = 2 };
 
 typedef struct part {
@@ -82,7 +84,8 @@ static void set_rings(const part *p) {
   must(p->ctx, kaon_matrix_set_null_space(p->matrix, 2, rings));
 }
 
-/* Column 0 is consistent. Column 1 has a part of 0.5 along the first ring, which then is removed. */
+/* Column 0 is consistent. Column 1 has a part of 0.5 |b| along the first ring, which is then
+ * removed. */
 static void solve(const part *p, kaon_method method, int jacobi) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_operator *A = NULL;
@@ -107,7 +110,7 @@ static void solve(const part *p, kaon_method method, int jacobi) {
   o.tol = 1e-11;
   if (jacobi) must(p->ctx, kaon_precond_jacobi(A, &o.preconditioner));
   must(p->ctx, kaon_solver_create(A, COLUMNS, &o, &solver));
-  must(p->ctx, kaon_solver_solve(solver, b, x, report, NULL)); /* x: a guess with such parts */
+  must(p->ctx, kaon_solver_solve(solver, b, x, report, NULL)); /* x: a guess along the rings, too */
   assert_int_equal(report[0].reason, KAON_CONVERGED);
   assert_int_equal(report[1].reason, KAON_STAGNATED);
   assert_true(fabs(report[1].unreachable - 0.5) <= 4 * ROWS * 0x1p-52);
@@ -126,7 +129,7 @@ static void solve(const part *p, kaon_method method, int jacobi) {
   kaon_vector_destroy(&x);
 }
 
-static void answers_and_sizes_are_of_the_whole(void **state) {
+static void solutions_and_sizes_are_those_of_the_whole_matrix(void **state) {
   static const kaon_method methods[] = {KAON_CG, KAON_PIPECG, KAON_RBICGSTAB, KAON_BLOCKCG,
                                         KAON_BICG};
   (void)state;
@@ -138,7 +141,7 @@ static void answers_and_sizes_are_of_the_whole(void **state) {
   close_part(&p);
 }
 
-/* All ranks are told, and the row is that of the whole matrix. */
+/* All ranks get the error, and it names the row of the whole matrix. */
 static void wrong_vectors_are_refused_alike(void **state) {
   (void)state;
   part p = open_part();
@@ -156,7 +159,7 @@ static void wrong_vectors_are_refused_alike(void **state) {
 }
 
 static const struct CMUnitTest null_space[] = {
-    cmocka_unit_test(answers_and_sizes_are_of_the_whole),
+    cmocka_unit_test(solutions_and_sizes_are_those_of_the_whole_matrix),
     cmocka_unit_test(wrong_vectors_are_refused_alike),
 };
 RANKS_MAIN(null_space)

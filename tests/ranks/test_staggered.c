@@ -485,7 +485,8 @@ static void interval_of(const side *s, kaon_operator *S, kaon_operator **K, doub
   must(s->ctx, kaon_precond_chebyshev_interval(*K, &interval[0], &interval[1]));
 }
 
-/* An estimate by all ranks, when the first of them needs it: test_derived.c has the rest. */
+/* The interval is estimated by all ranks together, at its first use. test_derived.c has the
+ * rest. */
 static void what_is_derived_follows_on_all_ranks(void **state) {
   (void)state;
   pair p;

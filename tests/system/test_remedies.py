@@ -313,7 +313,7 @@ class Remedies(system.Case):
         self.assertEqual(self.command("solve", [*asked, "60"])[0], 0)
 
     def test_inconsistent_systems_are_named_in_reports(self):
-        """with the part of b that A x cannot reach; x has no part in the null space"""
+        """with the size of what A x cannot reach; x has no part in the null space"""
         mean = sum(range(N)) / N
         part = mean * N ** 0.5 / sum(i * i for i in range(N)) ** 0.5
         for more, status, field in (([], "stagnated", "unreachable"), (["--project-rhs"], "converged", "removed")):

@@ -1,5 +1,6 @@
-/* scaling_case.h - systems of all sizes. b or A is multiplied by powers of 2; steps, histories and
- * residuals stay the same and x follows, in every bit. Include the cmocka preamble before. */
+/* scaling_case.h - systems at all scales. b or A is multiplied by powers of 2. Steps, histories and
+ * residuals then stay the same in every bit, and so does x apart from its power of 2. Include the
+ * cmocka preamble before. */
 #ifndef SCALING_CASE_H
 #define SCALING_CASE_H
 
@@ -28,7 +29,7 @@ static inline int open_machine(int which) {
   return 1;
 }
 
-/* A x = b with A = 2^of_A times the ordinary one; b: random, times 2^of_b[k] in column k. */
+/* A x = b with A = 2^of_A times the ordinary A, and random b times 2^of_b[k] in column k. */
 typedef struct system {
   kaon_operator *A;
   const kaon_space *space; /* of b */
@@ -36,7 +37,7 @@ typedef struct system {
   const int *of_b; /* NULL: 0 */
 } system_of;
 
-/* What came of it, with x times 2^(of_A - of_b[k]). */
+/* The result of a solve, with x times 2^(of_A - of_b[k]). */
 typedef struct outcome {
   double *x, history[COLUMNS][HISTORY];
   kaon_column_report reports[COLUMNS];
@@ -72,7 +73,7 @@ static inline kaon_vector *vector(const system_of *s, kaon_precision precision, 
   return v;
 }
 
-/* 0: the method does not offer this. */
+/* Solves. 0: the method does not offer these options. */
 static inline int run(const system_of *s, const kaon_solver_options *o, outcome *out) {
   kaon_solver *solver = NULL;
   if (kaon_solver_create(s->A, COLUMNS, o, &solver) != KAON_OK) return 0;
@@ -93,7 +94,7 @@ static inline int run(const system_of *s, const kaon_solver_options *o, outcome 
   return 1;
 }
 
-/* Ends the test where b, in another size, is not a in every bit. */
+/* Fails unless b, the outcome at another scale, equals a in every bit. */
 static inline void same(const system_of *s, const kaon_solver_options *o, const outcome *a,
                         const outcome *b) {
   int differs = memcmp(a->x, b->x, (size_t)(COLUMNS * s->numbers) * sizeof *a->x) ? -1 : 0;
@@ -121,7 +122,7 @@ static inline void converged(const kaon_solver_options *o, const outcome *out) {
   }
 }
 
-/* Asynchronous blocks repeat their bits on one thread only. */
+/* Asynchronous blocks have the same bits in every run on one CPU thread only. */
 static inline int repeats(int method) {
   return method != KAON_ASYNC || machine == MACHINE_CPU;
 }

@@ -40,7 +40,7 @@ static const cli_option options[] = {
      "Matrix Market array, a column for each n. x is then the solution orthogonal to all n."},
     {CLI_FLAG, "project-rhs", NULL, NULL, AT(project_rhs), 0, 0,
      "remove from b what a singular A cannot reach: its parts along the n of --null-space where A "
-     "= A^H, else its mean where the columns of A add up to 0. Residuals are of what is left."},
+     "= A^H, else its mean where the columns of A add up to 0. Residuals are those of the rest."},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},

@@ -304,8 +304,8 @@ int linear_file_read(const linear *l, linear_file *f) {
     code = cli_wrong("%s %s has 0 columns, but %s is at least 1; give a file with one", f->option,
                      f->path, f->is + strlen(f->is) - 1);
   else if (f->most > 0 && f->columns > f->most)
-    code = cli_wrong("%s %s has %lld columns, but takes %lld at most; give fewer", f->option,
-                     f->path, (long long)f->columns, (long long)f->most);
+    code = cli_wrong("%s %s has %lld columns, but the option takes %lld at most; give fewer",
+                     f->option, f->path, (long long)f->columns, (long long)f->most);
   else if (f->most == 0 && f->columns > l->args->columns)
     code = cli_wrong("%s %s has %lld columns, but --columns is %d; pass --columns %lld", f->option,
                      f->path, (long long)f->columns, l->args->columns, (long long)f->columns);

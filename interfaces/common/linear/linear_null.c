@@ -62,7 +62,7 @@ int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
   for (int k = 0; k < columns; k++) {
     solves[k].unreachable = 0;
     failed += solves[k].reason != KAON_CONVERGED && !solves[k].rounded;
-    if (solves[k].reason == KAON_CANCELLED) return EXIT_DONE; /* whoever stops does not wait */
+    if (solves[k].reason == KAON_CANCELLED) return EXIT_DONE; /* its user does not wait */
   }
   if (!failed) return EXIT_DONE;
   kaon_consistency *found = calloc((size_t)columns, sizeof *found);
@@ -78,11 +78,11 @@ int null_space_examine(linear *l, const kaon_vector *b, const kaon_vector *x,
     if (found[k].unreachable > l->found.unreachable) l->found = found[k];
   }
   free(found);
-  /* the solve took all there was: it is over, and its message comes without this */
+  /* the solve is over and left no memory for this check: its failure is reported without it */
   return status == KAON_ERR_MEMORY ? EXIT_DONE : cli_status(l->ctx, status, NULL);
 }
 
-/* The size of a --tol that x meets: rounded up to two digits. */
+/* A --tol that x meets: its residual, rounded up to two digits. */
 static double met_by(double residual) {
   const double unit = pow(10, floor(log10(residual)) - 1);
   return fmin(ceil(residual / unit) * unit, 1);
@@ -92,8 +92,8 @@ const char *null_space_inconsistent(const linear *l, const kaon_column_report *w
   static char text[400];
   const int given = null_space_given(l->args);
   const int used = snprintf(text, sizeof text,
-                            "b is inconsistent: A is singular, and %.3g |b| of b is a part that A "
-                            "x cannot reach; ",
+                            "b is inconsistent: A is singular, and A x cannot reach a part of b of "
+                            "size %.3g |b|; ",
                             worst->unreachable);
   if (l->found.removable)
     snprintf(text + used, sizeof text - (size_t)used, "give %s--project-rhs to remove it",
