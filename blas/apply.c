@@ -5,9 +5,18 @@
 #include "blas/blas.h"
 #include "lib/core/entry.h"
 
-/* v times 2^exponent. */
-static kaon_status times(kaon_vector *v, int exponent) {
-  return exponent == 0 ? KAON_OK : kaon_blas_scale(KAON_NUMBER(ldexp(1, exponent)), v, NULL);
+int kaon_blas_power(const kaon_vector *v, int exponent) {
+  const int most = v->precision == KAON_DOUBLE ? 1000 : 100;
+  return exponent > most ? most : exponent < -most ? -most : exponent;
+}
+
+kaon_status kaon_blas_times_power(kaon_vector *v, int exponent) {
+  while (exponent != 0) {
+    const int power = kaon_blas_power(v, exponent);
+    KAON_TRY(kaon_blas_scale(KAON_NUMBER(ldexp(1, power)), v, NULL));
+    exponent -= power;
+  }
+  return KAON_OK;
 }
 
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
@@ -17,7 +26,7 @@ kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vec
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: mode %d is neither KAON_PLAIN nor KAON_DAGGER",
                      A->ops->name, (int)mode);
   KAON_TRY(kaon_operator_run(A, mode, x, y, NULL));
-  return times(y, A->exponent);
+  return kaon_blas_times_power(y, A->exponent);
 }
 
 static kaon_status check_reduction(const kaon_operator *R, const char *what) {
@@ -39,7 +48,7 @@ kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_v
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "prepare: b and the reduced b are the same vector");
   KAON_TRY(kaon_current(R->revision));
   KAON_TRY(R->reduction->prepare(R, b, reduced_b));
-  return times(reduced_b, -R->reduction->parent->exponent);
+  return kaon_blas_times_power(reduced_b, -R->reduction->parent->exponent);
 }
 
 kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,

@@ -29,6 +29,9 @@ typedef struct kaon_coefficient {
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_copy(const kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_scale(kaon_coefficient a, kaon_vector *y, const kaon_pass *pass);
+/* y *= 2^exponent, in steps; and the exponent of the next step, whose factor y's precision holds. */
+kaon_status kaon_blas_times_power(kaon_vector *y, int exponent);
+int kaon_blas_power(const kaon_vector *y, int exponent);
 /* y += a x */
 kaon_status kaon_blas_axpy(kaon_coefficient a, const kaon_vector *x, kaon_vector *y,
                            const kaon_pass *pass);

@@ -192,6 +192,17 @@ static void a_singular_block_is_named(void **state) {
   must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1 / strength, 1, 1, blocks));
   must_refuse(c.ctx, KAON_ERR_SINGULAR,
               kaon_clover_term_invert(c.lattice, 0, 1 / strength, 1, blocks, NULL));
+  must(c.ctx, kaon_clover_term_build(c.gauge, 0, 0.1 / strength, 1, 1, blocks));
+  const kaon_stencil *st = &c.lattice->stencil;
+  const size_t numbers = (size_t)(st->nblocks * st->width) * 72;
+  host = host_blocks(&c, blocks); /* one block of NaN, before regular ones */
+  for (int i = 0; i < 36; i++)
+    host[kaon_packed_index(0, 0, i, 0, 1, 72, st->width, kaon_pack_of(c.ctx, 72, KAON_DOUBLE))] =
+        NAN;
+  must(c.ctx, c.ctx->backend->memory->to_device(c.ctx, blocks, host, numbers * sizeof *host));
+  free(host);
+  must_refuse(c.ctx, KAON_ERR_SINGULAR,
+              kaon_clover_term_invert(c.lattice, 0, 0.1 / strength, 1, blocks, NULL));
   kaon_pool_release(c.ctx, blocks);
   case_close(&c);
 }

@@ -525,7 +525,7 @@ static void frozen_columns_stay_as_they_are(void **state) {
     columns[1].slot[0][0] = 7;
     spinor_put(&p, s.out, precision, COLUMNS, 0, p.x);
     kaon_hop_args args = hop_args(&p, &s, 0, 0, KAON_CLOVER_NONE, 0, 1);
-    args.gate = (kaon_gate){columns, KAON_GATE_STEP};
+    args.gate = (kaon_gate){.state = columns, .mask = KAON_GATE_STEP};
     args.sum = (kaon_sum){.state = columns, .slot = {0, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}};
     p.ctx->backend->dslash[precision]->hop(&launch, &args);
     test_below("frozen column, change", spinor_error(&p, s.out, precision, COLUMNS, 0, 1, p.x[1]),

@@ -394,10 +394,49 @@ static void solutions_are_held_or_refused(void **state) {
   }
 }
 
+/* A of one number, a, in single: a factor of 2^132 or 2^-132 is beyond its range, a x is not. */
+static void a_single_product_holds_what_its_result_holds(void **state) {
+  (void)state;
+  kaon_matrix_operator_options o = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  o.precision = KAON_SINGLE;
+  for (int n = 0; n < 2; n++) {
+    if (!open_machine(machines[n])) continue;
+    for (int sign = -1; sign <= 1; sign += 2) {
+      const double a = ldexp(1, 132 * sign), x = ldexp(1.5, -66 * sign);
+      const int64_t start[2] = {0, 1};
+      const int32_t column[1] = {0};
+      const kaon_csr_arrays arrays = {.global_rows = 1,
+                                      .rows = 1,
+                                      .reals = 1,
+                                      .start64 = start,
+                                      .column32 = column,
+                                      .values = &a};
+      kaon_matrix *matrix = NULL;
+      kaon_operator *A = NULL;
+      kaon_vector *in = NULL, *out = NULL;
+      double y;
+      must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &matrix));
+      must(ctx, kaon_matrix_operator(matrix, &o, &A));
+      must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_SINGLE, 1, &in));
+      must(ctx, kaon_vector_create(ctx, kaon_matrix_space(matrix), KAON_SINGLE, 1, &out));
+      must(ctx, kaon_vector_import(in, 0, &x, KAON_BASIS_UKQCD));
+      must(ctx, kaon_operator_apply(A, KAON_PLAIN, in, out));
+      must(ctx, kaon_vector_export(out, 0, &y, KAON_BASIS_UKQCD));
+      assert_true(y == a * x);
+      kaon_vector_destroy(&in);
+      kaon_vector_destroy(&out);
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_sees_the_size_of_a_matrix),
       cmocka_unit_test(solutions_are_held_or_refused),
+      cmocka_unit_test(a_single_product_holds_what_its_result_holds),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -534,12 +534,53 @@ static void wrong_vectors_are_refused(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* A chain's Laplacian times 2^power: closed ends have the constant null vector, open ones none. */
+static kaon_matrix *chain(kaon_context *ctx, int open_ends, int power) {
+  enum { N = 12 };
+  int64_t start[N + 1] = {0};
+  int32_t column[3 * N];
+  double value[3 * N];
+  kaon_matrix *matrix = NULL;
+  int entries = 0;
+  for (int i = 0; i < N; i++) {
+    const int inner = i > 0 && i < N - 1;
+    for (int j = i > 0 ? i - 1 : 0; j <= i + 1 && j < N; j++, entries++) {
+      column[entries] = j;
+      value[entries] = ldexp(j != i ? -1 : open_ends || inner ? 2 : 1, power);
+    }
+    start[i + 1] = entries;
+  }
+  const kaon_csr_arrays arrays = {.global_rows = N,
+                                  .rows = N,
+                                  .reals = 1,
+                                  .start64 = start,
+                                  .column32 = column,
+                                  .values = value};
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &matrix));
+  return matrix;
+}
+
+static void vectors_are_judged_beside_entries_of_any_size(void **state) {
+  (void)state;
+  kaon_context *ctx = open_context(MACHINE_CPU);
+  for (int power = -60; power <= 60; power += 30) {
+    kaon_matrix *closed = chain(ctx, 0, power), *open = chain(ctx, 1, power);
+    must(ctx, kaon_matrix_set_null_space(closed, 1, NULL));
+    must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_matrix_set_null_space(open, 1, NULL));
+    kaon_matrix_destroy(&closed);
+    kaon_matrix_destroy(&open);
+  }
+  kaon_context_destroy(&ctx);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_method_solves_consistent_systems),
-                                     cmocka_unit_test(relaxation_and_nested_solvers_solve_them_too),
-                                     cmocka_unit_test(hermitian_systems_end_before_the_first_step),
-                                     cmocka_unit_test(other_systems_are_judged_by_their_residual),
-                                     cmocka_unit_test(zero_column_sums_are_seen),
-                                     cmocka_unit_test(wrong_vectors_are_refused)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_method_solves_consistent_systems),
+      cmocka_unit_test(relaxation_and_nested_solvers_solve_them_too),
+      cmocka_unit_test(hermitian_systems_end_before_the_first_step),
+      cmocka_unit_test(other_systems_are_judged_by_their_residual),
+      cmocka_unit_test(zero_column_sums_are_seen),
+      cmocka_unit_test(wrong_vectors_are_refused),
+      cmocka_unit_test(vectors_are_judged_beside_entries_of_any_size)};
   return test_main(tests, NULL, NULL);
 }

@@ -163,7 +163,8 @@ static kaon_status issue_copies(void *user) {
 static double time_part(world *w, parts *p) {
   const kaon_record_ops *ops = w->c.ctx->backend->record;
   kaon_recorder *r = NULL;
-  const kaon_loop loop = {issue_copies, issue_copies, p, p->scalars->state};
+  const kaon_loop loop = {
+      .steps = issue_copies, .service = issue_copies, .user = p, .state = p->scalars->state};
   must(w->c.ctx, ops->create(w->c.ctx, 1, &r));
   must(w->c.ctx, ops->record(r, &loop, KAON_ISSUE_REPLAY));
   double time = 0;

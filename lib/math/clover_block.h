@@ -113,5 +113,6 @@ KAON_MATH vreal block_invert(const vreal packed[36], vreal inverse[36], vreal pi
       p[1] = v_set(0.5) * (a[i][6 + j].im - a[j][6 + i].im);
     }
   }
-  return smallest / scale;
+  const vreal none = v_set(0);
+  return v_select(v_greater(smallest, none), smallest / scale, none);
 }

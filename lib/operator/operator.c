@@ -19,6 +19,7 @@ kaon_operator *kaon_operator_new(kaon_operator like, size_t bytes) {
   if (made == NULL) return NULL;
   *made = like;
   made->references = 1;
+  made->at_work = 0;
   made->self = (char *)made + head;
   kaon_context_retain(made->ctx);
   return made;

@@ -177,7 +177,8 @@ typedef struct kaon_solver_solve_state {
   kaon_scaling units;
   int reduces;           /* b and x are of the parent's space (A is a reduction) */
   int from_zero;         /* x = 0 at the start in every column */
-  int zero_guess;        /* the same, until the first residual is computed */
+  int inverts;           /* the solver is used as an operator */
+  int zero_guess;        /* the same as from_zero, until the first residual is computed */
   int ended_early;       /* the end was enqueued after the last step, before the poll */
   kaon_issue issued;     /* how its steps are issued */
   kaon_traffic repeated; /* traffic of its replays */

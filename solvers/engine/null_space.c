@@ -7,8 +7,10 @@
 
 #include "solvers/engine/method.h"
 
-/* Smaller parts are rounding errors of sums. */
-static const double ROUNDING = 0x1p-50;
+/* Smaller parts of b are rounding errors, of sums or of its numbers. */
+static double rounding_of(const kaon_vector *b) {
+  return b->precision == KAON_DOUBLE ? 0x1p-50 : 0x1p-21;
+}
 
 static const kaon_null_space *access_of(const kaon_solver *s) {
   return kaon_operator_capability(s->system, KAON_CAPABILITY_NULL_SPACE);
@@ -87,7 +89,7 @@ void kaon_null_take_source(kaon_solver *s) {
       part2 += dot[0] * dot[0] + dot[1] * dot[1];
     }
     const double part = part2 > 0 ? sqrt(part2 / s->states.norm2_full[k]) : 0;
-    s->null.unreachable[k] = part > ROUNDING ? part : 0;
+    s->null.unreachable[k] = part > rounding_of(s->solve.b) ? part : 0;
   }
 }
 
@@ -95,8 +97,9 @@ double kaon_null_unreachable(const kaon_solver *s, int k) {
   return s->null.count > 0 ? s->null.unreachable[k] : 0;
 }
 
-/* With tol = 0 nothing is asked of the residual, and |A^dag r| can become 0 nevertheless. */
+/* With tol = 0 nothing is asked of the residual, and |A^dag r| can become 0 nevertheless. The sources
+ * of a solver that is used as an operator are residuals, whose part in N is rounding. */
 int kaon_null_ends(const kaon_solver *s, int k) {
-  return s->options.tol > 0 && s->options.stop != KAON_STOP_NORMAL &&
+  return s->options.tol > 0 && !s->solve.inverts && s->options.stop != KAON_STOP_NORMAL &&
          kaon_null_unreachable(s, k) > 1.1 * s->options.tol;
 }

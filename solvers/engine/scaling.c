@@ -44,23 +44,30 @@ static int exponent_of(const kaon_scaling *g, int m) {
   return g->exponent[m % g->columns] - g->of_A;
 }
 
-/* Column m of v times 2^(sign exponent + shift). */
+/* Column m of v times 2^(sign exponent + shift), in steps that a factor of its precision holds. */
 static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
   kaon_scalars view = *g->sums;
   const kaon_pass pass = over(v, &view);
-  for (int m = 0; m < v->nrhs; m++) {
-    const int e = sign < 0 ? -g->exponent[m % g->columns] : sign * exponent_of(g, m);
-    g->host[m].slot[FACTOR][0] = ldexp(1, e + g->shift[m]);
-    g->host[m].slot[FACTOR][1] = 0;
-    g->host[m].gate = KAON_GATE_STEP;
+  for (int step = 0, left = 1; left; step++) {
+    left = 0;
+    for (int m = 0; m < v->nrhs; m++) {
+      int e = sign < 0 ? -g->exponent[m % g->columns] : sign * exponent_of(g, m);
+      e += g->shift[m];
+      for (int i = 0; i < step; i++) e -= kaon_blas_power(v, e);
+      const int power = kaon_blas_power(v, e);
+      g->host[m].slot[FACTOR][0] = ldexp(1, power);
+      g->host[m].slot[FACTOR][1] = 0;
+      g->host[m].gate = KAON_GATE_STEP;
+      left |= e != power;
+    }
+    KAON_TRY(kaon_agree(v->ctx, kaon_scalars_write(&view, g->host)));
+    KAON_TRY(kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass));
   }
-  KAON_TRY(kaon_agree(v->ctx, kaon_scalars_write(&view, g->host)));
-  return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
+  return KAON_OK;
 }
 
 kaon_status kaon_scaling_guess(const kaon_scaling *g, int back, kaon_vector *x) {
-  if (g->of_A == 0) return KAON_OK;
-  return kaon_blas_scale(KAON_NUMBER(ldexp(1, back ? -g->of_A : g->of_A)), x, NULL);
+  return kaon_blas_times_power(x, back ? -g->of_A : g->of_A);
 }
 
 static void release_all(kaon_scaling *g) {

@@ -405,6 +405,7 @@ static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vecto
       (kaon_scaling){.columns = s->columns, .sums = s->states.sums, .host = s->states.sums_host};
   const kaon_reduction *reduction = s->A->reduction;
   const int reduces = reduction != NULL && b->space == reduction->parent->space;
+  s->solve.inverts = inverts;
   if (!inverts) s->solve.units.of_A = kaon_solver_exponent(s, reduces);
   KAON_TRY(kaon_scaling_guess(&s->solve.units, 0, x));
   const kaon_status status = solve(s, b, x, columns_out, report);

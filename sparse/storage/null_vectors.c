@@ -74,7 +74,8 @@ static kaon_status find_worst(const kaon_matrix *matrix, const kaon_csr *rows, c
     largest = fmax(largest, its[4]);
     if (its[0] > worst->ratio) *worst = (worst_row){its[0], its[1], its[2], its[3]};
   }
-  worst->bound *= largest;
+  worst->value = ldexp(worst->value, matrix->exponent); /* for messages */
+  worst->bound = ldexp(worst->bound * largest, matrix->exponent);
   worst->ratio = worst->ratio > 0 ? worst->ratio / largest : 0;
   free(room);
   free(all);
@@ -112,7 +113,7 @@ static void probe_destroy(probe *p) {
 static kaon_status probe_apply(probe *p, kaon_mode mode, worst_row *worst) {
   kaon_row_set *rows = p->matrix->rows;
   if (mode == KAON_DAGGER) KAON_TRY(kaon_matrix_dagger(p->matrix, &rows));
-  KAON_TRY(kaon_operator_apply(p->A, mode, p->v, p->product));
+  KAON_TRY(kaon_operator_run(p->A, mode, p->v, p->product, NULL)); /* in the units of the rows */
   return find_worst(p->matrix, rows->rows, p->v, p->product, worst);
 }
 
