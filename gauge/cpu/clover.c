@@ -4,7 +4,7 @@
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
-#include "lib/math/clover_build.h"
+#include "lib/math/clover_block.h"
 
 static void term_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   (void)partial;

@@ -2,7 +2,7 @@
  * handles a site. Masked lanes get the unit block. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
-#include "lib/math/clover_build.h"
+#include "lib/math/clover_block.h"
 
 enum { CLOVER = KAON_CLOVER_REALS };
 
