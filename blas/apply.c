@@ -25,8 +25,9 @@ kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vec
   if (mode != KAON_PLAIN && mode != KAON_DAGGER)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: mode %d is neither KAON_PLAIN nor KAON_DAGGER",
                      A->ops->name, (int)mode);
+  const int exponent = A->exponent; /* a function of the application may destroy A */
   KAON_TRY(kaon_operator_run(A, mode, x, y, NULL));
-  return kaon_blas_times_power(y, A->exponent);
+  return kaon_blas_times_power(y, exponent);
 }
 
 static kaon_status check_reduction(const kaon_operator *R, const char *what) {
