@@ -125,7 +125,7 @@ KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #else
   const vint odd = -(*(const vint *)p & 1);
 #endif
-  return v_select(odd, a, b);
+  return (vreal)(((vint)a & odd) | ((vint)b & ~odd));
 }
 KAON_INLINE vreal v_mask_tail(vreal a, int lanes) {
   for (int l = 0; l < KAON_VL; l++)
