@@ -17,22 +17,20 @@
 static const double DOMINATED = 0.9; /* of the mean row: entries beside the diagonal, over it */
 static const double COUPLED = 0.4;   /* of the mean strongest coupling of a row */
 static const double EQUAL = 1.5;     /* ratio of diagonal entries that need no scaling */
-static const double EVEN = 8;        /* ratio of the longest row to the mean */
 static const double STABLE = 1e4;    /* of |A K e| / |e| */
 static const double MOST_RATIO = 2;  /* of a row in the means */
 enum { MANY_THREADS = 8, MANY_COLUMNS = 8, TRIES = 10 };
 
 /* What the rule looks at. */
 typedef struct facts {
-  double rows, entries;
+  double rows;
   double ratio, strongest; /* sums over rows: of |a_ij| / |a_ii|; largest |a_ij| / sqrt(...) */
   double unsure; /* rows that show that A is not positive definite: an entry <= 0 on the diagonal,
                     or |a_ij|^2 > a_ii a_jj */
   double no_diagonal;   /* rows */
-  double longest;       /* row, in entries */
   double reverse, most; /* 1 over the least |a_ii| that is not 0; the largest */
 } facts;
-enum { SUMS = 6, NUMBERS = 9 }; /* sums over ranks come first, then largest numbers */
+enum { SUMS = 5, NUMBERS = 7 }; /* sums over ranks come first, then largest numbers */
 
 static void look_at_row(const kaon_csr *a, const double *diagonal, int64_t i, facts *f) {
   double others = 0, strongest = 0;
@@ -49,7 +47,6 @@ static void look_at_row(const kaon_csr *a, const double *diagonal, int64_t i, fa
   f->strongest += fmin(strongest, MOST_RATIO);
   f->unsure += !(diagonal[i] > 0) || strongest > 1 + KAON_SYMMETRIC_TO;
   f->no_diagonal += mine == 0;
-  f->longest = fmax(f->longest, (double)(a->start[i + 1] - a->start[i]));
   if (mine > 0) f->reverse = fmax(f->reverse, 1 / mine);
   f->most = fmax(f->most, mine);
 }
@@ -61,7 +58,7 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
   const int ranks = ctx->comm->ranks;
   double *diagonal = malloc(((size_t)a->rows + 1) * sizeof *diagonal);
   double *all = malloc((size_t)ranks * NUMBERS * sizeof *all), sum[NUMBERS] = {0};
-  facts mine = {.rows = (double)a->rows, .entries = (double)a->start[a->rows]};
+  facts mine = {.rows = (double)a->rows};
   kaon_status status =
       KAON_CHECK_MEMORY(ctx, diagonal != NULL && all != NULL,
                         "preconditioner: out of host memory for %lld rows", (long long)a->rows);
@@ -72,9 +69,8 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
   }
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) look_at_row(a, diagonal, i, &mine);
   free(diagonal);
-  const double sent[NUMBERS] = {mine.rows,      mine.entries, mine.ratio,
-                                mine.strongest, mine.unsure,  mine.no_diagonal,
-                                mine.longest,   mine.reverse, mine.most};
+  const double sent[NUMBERS] = {mine.rows,        mine.ratio,   mine.strongest, mine.unsure,
+                                mine.no_diagonal, mine.reverse, mine.most};
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, sent, NUMBERS, all);
   for (int n = 0; status == KAON_OK && n < ranks * NUMBERS; n++) {
@@ -82,7 +78,7 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
     sum[i] = i < SUMS ? sum[i] + all[n] : fmax(sum[i], all[n]);
   }
   free(all);
-  *f = (facts){sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6], sum[7], sum[8]};
+  *f = (facts){sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6]};
   return status;
 }
 
@@ -115,10 +111,9 @@ static void choose_definite(const facts *f, int parallel, kaon_precond_choice *c
 static void choose_general(const facts *f, int hermitian, int parallel, int columns,
                            kaon_precond_choice *c) {
   const double ratio = f->ratio / fmax(f->rows, 1);
-  const double uneven = f->longest * f->rows / fmax(f->entries, 1);
-  const int cheap = parallel || columns >= MANY_COLUMNS || uneven < EVEN;
+  const int many = parallel || columns >= MANY_COLUMNS; /* the set-up pays */
   const int dominated = ratio < DOMINATED && f->no_diagonal == 0;
-  c->precond = !dominated ? "ilu0" : cheap ? "ainv" : "jacobi";
+  c->precond = !dominated ? "ilu0" : many ? "ainv" : "jacobi";
   snprintf(c->why, sizeof c->why,
            "A is %s, and a row's other entries add up to %.2f of the diagonal on average",
            hermitian ? "Hermitian, but not positive definite" : "not Hermitian", ratio);
