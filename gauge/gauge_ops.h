@@ -197,17 +197,16 @@ enum {
 };
 
 /* The kernels and their arguments: of all precisions; of double and single; of double alone. */
-#define KAON_GAUGE_STORAGE(X) \
+/* clang-format off */
+#define KAON_GAUGE_STORAGE(X)                                                              \
   X(encode, recode) X(decode, recode) X(rotate, rotate) X(clover_store, clover_store)
 #define KAON_GAUGE_FATTENING(X) X(fatten, fatten) X(line, line) X(unitarise, unitarise)
-#define KAON_GAUGE_DOUBLE(X)                                                              \
-  X(fill, fill_links)                                                                     \
-  X(project, links)                                                                       \
-  X(inspect, links)                                                                       \
-  X(plaquette, links)                                                                     \
-  X(charge, links) X(update, update_links) X(transport, transport) X(polyakov, transport) \
-      X(transform, transform) X(clover_term, clover_term) X(clover_invert, clover_invert) \
-          X(clover_square, clover_square) X(size, links) X(split, split)
+#define KAON_GAUGE_DOUBLE(X)                                                               \
+  X(fill, fill_links) X(project, links) X(inspect, links) X(plaquette, links)              \
+  X(charge, links) X(update, update_links) X(transport, transport) X(polyakov, transport)  \
+  X(transform, transform) X(clover_term, clover_term) X(clover_invert, clover_invert)      \
+  X(clover_square, clover_square) X(size, links) X(split, split)
+/* clang-format on */
 
 typedef struct kaon_gauge_ops {
 #define KAON_X(entry, type) \

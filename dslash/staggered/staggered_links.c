@@ -6,27 +6,31 @@
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/entry.h"
 
+/* What a kernel on links in double needs. */
+static kaon_status open_kernels(kaon_context *ctx, const kaon_gauge_ops **ops, kaon_launch *launch,
+                                kaon_results *room) {
+  KAON_TRY(kaon_gauge_kernels(ctx, ops));
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, launch));
+  return kaon_results_create(ctx, room);
+}
+
 /* ---- statistics ---- */
 
 static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_RESULTS]) {
-  kaon_context *ctx = wide->lattice->ctx;
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
-  kaon_results room = {0};
-  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
-  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
-  if (status == KAON_OK) status = kaon_results_create(ctx, &room);
-  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+  KAON_AUTO(kaon_results_release) kaon_results room = {0};
+  KAON_TRY(open_kernels(wide->lattice->ctx, &ops, &launch, &room));
+  for (int parity = 0; parity < 2; parity++) {
     double part[KAON_SIZE_RESULTS] = {0};
     kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
     args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
     ops->size(&launch, &args);
-    status = kaon_results_read(&room, KAON_SIZE_RESULTS, part);
+    KAON_TRY(kaon_results_read(&room, KAON_SIZE_RESULTS, part));
     for (int i = 0; i < KAON_EXACT_PARTS; i++) found[i] += part[i];
     found[KAON_EXACT_PARTS] = fmax(found[KAON_EXACT_PARTS], part[KAON_EXACT_PARTS]);
   }
-  kaon_results_release(&room);
-  return status;
+  return KAON_OK;
 }
 
 /* *largest = its maximum over all ranks. */
@@ -63,25 +67,21 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
 
 static kaon_status split(const kaon_wide_links *wide, double factor, kaon_precision precision,
                          void *const phase[2], double *largest) {
-  kaon_context *ctx = wide->lattice->ctx;
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
-  kaon_results room = {0};
-  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
-  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
-  if (status == KAON_OK) status = kaon_results_create(ctx, &room);
-  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+  KAON_AUTO(kaon_results_release) kaon_results room = {0};
+  KAON_TRY(open_kernels(wide->lattice->ctx, &ops, &launch, &room));
+  for (int parity = 0; parity < 2; parity++) {
     double part = 0;
     const kaon_split_args args = {.on = kaon_links_on(wide, parity, NULL, room.device),
                                   .factor = factor,
                                   .bytes = (int)kaon_precision_bytes(precision),
                                   .phase = phase[parity]};
     ops->split(&launch, &args);
-    status = kaon_results_read(&room, KAON_SPLIT_RESULTS, &part);
+    KAON_TRY(kaon_results_read(&room, KAON_SPLIT_RESULTS, &part));
     *largest = fmax(*largest, part);
   }
-  kaon_results_release(&room);
-  return status;
+  return KAON_OK;
 }
 
 /* wide = factor times the field's links, without their phases where `phase` has room for them. The

@@ -7,16 +7,23 @@ static void copy_links(const kaon_launch *launch, void *to, const void *from, si
   cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, (cudaStream_t)launch->queue);
 }
 
+/* clang-format off */
 #define KAON_D(entry_, type) .entry_ = kaon_links_##entry_##_cuda_d,
 #define KAON_S(entry_, type) .entry_ = kaon_links_##entry_##_cuda_s,
 #define KAON_H(entry_, type) .entry_ = kaon_links_##entry_##_cuda_h,
 const kaon_gauge_ops kaon_gauge_ops_cuda_d = {
-    KAON_GAUGE_STORAGE(KAON_D) KAON_GAUGE_FATTENING(KAON_D) KAON_GAUGE_DOUBLE(KAON_D)
-        KAON_D(reorder, reorder)
-            .copy = copy_links};
+    .copy = copy_links,
+    KAON_GAUGE_STORAGE(KAON_D)
+    KAON_GAUGE_FATTENING(KAON_D)
+    KAON_GAUGE_DOUBLE(KAON_D)
+    KAON_D(reorder, reorder)
+};
 const kaon_gauge_ops kaon_gauge_ops_cuda_s = {
-    KAON_GAUGE_STORAGE(KAON_S) KAON_GAUGE_FATTENING(KAON_S).copy = copy_links};
-const kaon_gauge_ops kaon_gauge_ops_cuda_h = {KAON_GAUGE_STORAGE(KAON_H).copy = copy_links};
-#undef KAON_D
-#undef KAON_S
-#undef KAON_H
+    .copy = copy_links,
+    KAON_GAUGE_STORAGE(KAON_S)
+    KAON_GAUGE_FATTENING(KAON_S)
+};
+const kaon_gauge_ops kaon_gauge_ops_cuda_h = {
+    .copy = copy_links,
+    KAON_GAUGE_STORAGE(KAON_H)
+};

@@ -35,9 +35,9 @@ static const cli_option options[] = {
      "start from these x instead of 0. FILE: a Matrix Market array with a column for each of "
      "--columns, such as an earlier --output or the OUTPUT.unconverged of an earlier run."},
     {CLI_TEXT, "null-space", "none|constant|FILE", "none", AT(null_space), 0, 0,
-     "vectors n with A n = 0. constant: one vector, as with Neumann or periodic boundaries. FILE: "
-     "a "
-     "Matrix Market array, a column for each n. x is then the solution orthogonal to all n."},
+     "vectors n with A n = 0. constant: one vector, as with Neumann or periodic boundaries. "
+     "FILE: a Matrix Market array, a column for each n. x is then the solution orthogonal to all "
+     "n."},
     {CLI_FLAG, "project-rhs", NULL, NULL, AT(project_rhs), 0, 0,
      "remove from b what a singular A cannot reach: its parts along the n of --null-space where A "
      "= A^H, else its mean where the columns of A add up to 0. Residuals are those of the rest."},
