@@ -14,21 +14,23 @@ forbid() {
 }
 
 lib_files=$(find lib -name "*.[ch]" ! -path "lib/c*/backend.c")
-forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|interfaces)/" "lib/ includes a higher layer (the tables lib/cpu/backend.c and lib/cuda/backend.c may)"
-forbid "blas" "(gauge|dslash|sparse|solvers|interfaces)/" "blas/ includes a higher layer"
-forbid "gauge" "(dslash|sparse|solvers|interfaces)/" "gauge/ includes a higher layer"
-forbid "dslash" "(sparse|solvers|interfaces)/" "dslash/ includes a higher layer"
-forbid "sparse" "(gauge|dslash|solvers|interfaces)/" "sparse/ includes another operator's folder or a higher layer"
-forbid "solvers" "(gauge|dslash|sparse|interfaces)/" "solvers/ includes an operator's folder"
+forbid "$lib_files" "(blas|gauge|dslash|sparse|solvers|multigrid|interfaces)/" "lib/ includes a higher layer (the tables lib/cpu/backend.c and lib/cuda/backend.c may)"
+forbid "blas" "(gauge|dslash|sparse|solvers|multigrid|interfaces)/" "blas/ includes a higher layer"
+forbid "gauge" "(dslash|sparse|solvers|multigrid|interfaces)/" "gauge/ includes a higher layer"
+forbid "dslash" "(sparse|solvers|multigrid|interfaces)/" "dslash/ includes a higher layer"
+forbid "sparse" "(gauge|dslash|solvers|multigrid|interfaces)/" "sparse/ includes another operator's folder or a higher layer"
+forbid "solvers" "(gauge|dslash|sparse|multigrid|interfaces)/" "solvers/ includes an operator's folder"
+forbid "multigrid" "(gauge|sparse|interfaces)/|dslash/[^c]|dslash/c[^o]" "multigrid/ knows of lattice operators what couplings.h and dslash/coarse/ say"
 bench=$(find bench -name "*.[ch]" ! -path "bench/measure/*")
-forbid "interfaces examples $bench" "(lib|blas|gauge|dslash|sparse|solvers)/" "interfaces/, examples/ and bench/ (but bench/measure) use include/kaon alone"
-forbid "lib blas gauge dslash sparse solvers include interfaces examples tests" "bench/" "nothing outside includes from bench/"
+forbid "interfaces examples $bench" "(lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "interfaces/, examples/ and bench/ (but bench/measure) use include/kaon alone"
+forbid "lib blas gauge dslash sparse solvers multigrid include interfaces examples tests" "bench/" "nothing outside includes from bench/"
 forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/ know nothing of the kaon program"
-forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" 2>/dev/null)
+forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "the reference shares nothing with the library"
+no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" 2>/dev/null)
 forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* alone"
-forbid "lib blas gauge dslash sparse solvers include interfaces $bench" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
-host_files=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
+no_dense=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "multigrid/dense_*.c" 2>/dev/null)
+forbid "$no_dense" "(lapacke|cblas)\.h" "LAPACKE belongs to multigrid/dense_*.c and to the tests alone"
+host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
 
 words=$(find solvers -name '*.[ch]' | xargs -r grep -nwiE "spin|colou?r|parity|csr|mpi|cuda|wilson|clover|staggered" /dev/null)
@@ -36,7 +38,7 @@ if [ -n "$words" ]; then
   printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
   bad=1
 fi
-calls=$(find lib blas gauge dslash sparse solvers -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/core/config.c|snprintf")
+calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/core/config.c|snprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
   bad=1

@@ -17,6 +17,8 @@ struct kaon_staggered_ops;
 struct kaon_measure_ops;
 struct kaon_gauge_ops;
 struct kaon_sparse_ops;
+struct kaon_coarse_ops;
+struct kaon_transfer_ops;
 
 enum { KAON_PRECISIONS = 3 };
 
@@ -190,4 +192,6 @@ typedef struct kaon_backend {
   const struct kaon_staggered_ops *staggered[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];
   const struct kaon_sparse_ops *sparse[KAON_PRECISIONS];
+  const struct kaon_coarse_ops *coarse[KAON_PRECISIONS]; /* NULL in half precision */
+  const struct kaon_transfer_ops *transfer[KAON_PRECISIONS];
 } kaon_backend;

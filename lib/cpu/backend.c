@@ -11,11 +11,13 @@
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
 #include "blas/precond_ops.h"
+#include "dslash/coarse/coarse_ops.h"
 #include "dslash/dslash_ops.h"
 #include "dslash/measure/measure_ops.h"
 #include "dslash/staggered/staggered_ops.h"
 #include "gauge/gauge_ops.h"
 #include "lib/core/error.h"
+#include "multigrid/transfer_ops.h"
 #include "sparse/sparse_ops.h"
 
 #define KAON_TABLES(isa)                                                                      \
@@ -33,7 +35,10 @@
       kaon_gauge_ops_##isa##_h;                                                               \
   extern const kaon_measure_ops kaon_measure_ops_##isa##_d, kaon_measure_ops_##isa##_s,       \
       kaon_measure_ops_##isa##_h;                                                             \
-  extern const kaon_sparse_ops kaon_sparse_ops_##isa##_d, kaon_sparse_ops_##isa##_s;
+  extern const kaon_sparse_ops kaon_sparse_ops_##isa##_d, kaon_sparse_ops_##isa##_s;          \
+  extern const kaon_coarse_ops kaon_coarse_ops_##isa##_d, kaon_coarse_ops_##isa##_s;          \
+  extern const kaon_transfer_ops kaon_transfer_ops_##isa##_d, kaon_transfer_ops_##isa##_s,    \
+      kaon_transfer_ops_##isa##_h;
 
 #define KAON_BACKEND_TABLE(isa_, text, lanes, memory_)                                             \
   {                                                                                                \
@@ -51,6 +56,9 @@
                 &kaon_measure_ops_##isa_##_h},                                                     \
     .gauge = {&kaon_gauge_ops_##isa_##_d, &kaon_gauge_ops_##isa_##_s, &kaon_gauge_ops_##isa_##_h}, \
     .sparse = {&kaon_sparse_ops_##isa_##_d, &kaon_sparse_ops_##isa_##_s},                          \
+    .coarse = {&kaon_coarse_ops_##isa_##_d, &kaon_coarse_ops_##isa_##_s},                          \
+    .transfer = {&kaon_transfer_ops_##isa_##_d, &kaon_transfer_ops_##isa_##_s,                     \
+                 &kaon_transfer_ops_##isa_##_h},                                                   \
   }
 
 #define KAON_BACKEND_PAIR(isa, text, lanes)                           \

@@ -3,12 +3,14 @@
 
 #include "blas/cuda/kernels.h"
 #include "blas/cuda/library.h"
+#include "dslash/coarse/coarse_ops.h"
 #include "dslash/cuda/kernels.h"
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/memory/import.h"
 #include "lib/cuda/queue/launch_list.h"
 #include "lib/cuda/ranks/ranks.h"
+#include "multigrid/transfer_ops.h"
 #include "sparse/cuda/kernels.h"
 
 /* Defines .entry = kaon_<entry>_cuda_<precision>, one for each row of blas_ops.h. */
@@ -65,6 +67,9 @@ const kaon_backend kaon_cuda_library_table = {
     .measure = {&measure[0], &measure[1], &measure[2]},
 };
 
+extern const kaon_coarse_ops kaon_coarse_ops_cuda_d, kaon_coarse_ops_cuda_s;
+extern const kaon_transfer_ops kaon_transfer_ops_cuda_d, kaon_transfer_ops_cuda_s,
+    kaon_transfer_ops_cuda_h;
 extern const kaon_resident_ops kaon_resident_ops_cuda_d, kaon_resident_ops_cuda_s;
 const kaon_resident_ops *const kaon_cuda_resident[2] = {&kaon_resident_ops_cuda_d,
                                                         &kaon_resident_ops_cuda_s};
@@ -97,4 +102,6 @@ const kaon_backend kaon_cuda_table = {
                   &kaon_staggered_ops_cuda_h},
     .measure = {&measure[0], &measure[1], &measure[2]},
     .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
+    .coarse = {&kaon_coarse_ops_cuda_d, &kaon_coarse_ops_cuda_s},
+    .transfer = {&kaon_transfer_ops_cuda_d, &kaon_transfer_ops_cuda_s, &kaon_transfer_ops_cuda_h},
 };

@@ -1,5 +1,5 @@
-/* couplings.h - the hops of a lattice operator in one direction alone (KAON_CAPABILITY_COUPLINGS),
- * for Galerkin products and forces. */
+/* couplings.h - what a lattice operator offers to multigrid methods and forces, without saying which
+ * operator it is (KAON_CAPABILITY_COUPLINGS). */
 #pragma once
 
 #include "lib/operator/operator_internal.h"
@@ -13,10 +13,18 @@ typedef struct kaon_coupling {
   kaon_reconstruct reconstruct;
 } kaon_coupling;
 
+/* The two halves of a site, its chiralities: vectors' components below and from half their number
+ * on, or upper + lower and upper - lower ones over sqrt 2 (gamma_5 swaps them). */
+typedef enum kaon_halves { KAON_HALVES_COMPONENTS, KAON_HALVES_SPIN } kaon_halves;
+
 typedef struct kaon_couplings {
+  kaon_halves halves;
   /* A new object: the part of A that consists of these hops. y = 0 where a site has none. Its
    * adjoint hops the other way. With `local` of the same blocks, A = local + the sum of the eight
    * parts. Collective. Errors: ARGUMENT, UNSUPPORTED (A is such a part, or a local one), MEMORY,
    * STALE. */
   kaon_status (*couple)(kaon_operator *A, const kaon_coupling *which, kaon_operator **part);
+  /* The even-odd reduction of A in this form to the even sites; retains A. Collective. Errors:
+   * UNSUPPORTED (NONE, or A is a reduction or a part), SINGULAR, MEMORY, STALE. */
+  kaon_status (*reduce)(kaon_operator *A, kaon_even_odd form, kaon_operator **reduced);
 } kaon_couplings;

@@ -139,6 +139,11 @@ enum { KAON_FAR_SITES = 3 };
  * sites a rank in a partitioned direction), MEMORY. */
 kaon_status kaon_faces_far(kaon_lattice *lattice);
 
+/* The space of `reals` numbers a site on the sites of `parity`, with `inner` sites of the fifth
+ * dimension. The lattice owns it; the same pointer in each call. NULL: out of memory. */
+const kaon_space *kaon_lattice_space(kaon_lattice *lattice, kaon_parity parity, int reals,
+                                     int inner);
+
 /* Retain and release what keeps a space alive; called for each of its vectors. */
 
 void kaon_space_retain(const kaon_space *space);

@@ -1,0 +1,79 @@
+/* coarse_ops.h - kernels of coarse operators: hops with a dense matrix for each site and direction,
+ * and products with one dense matrix for a whole lattice. One table for each precision of the
+ * vectors, double and single.
+ *
+ * A matrix field is a vector of reals / 2 columns in the layout of all vectors (lib/vector): column
+ * j at a site is column j of that site's matrix. So Galerkin products write it in place. */
+#pragma once
+
+#include "lib/core/launch.h"
+#include "lib/vector/layout.h"
+
+/* out = a [T] x + b [T] D in on the sites of `parity`, with D in (X) = sum over directions d of
+ * hop[d](X) in(X + d). T is a matrix field; `on` says where it acts (KAON_SITE_... of
+ * dslash/operator/frame.h). */
+typedef struct kaon_coarse_args {
+  const kaon_stencil *stencil;
+  int parity;
+  int reals; /* of a site, a multiple of 4 */
+  int nrhs;
+  /* Matrix fields are in half precision, though vectors are not. Single precision only. */
+  int half_matrices;
+  kaon_view hop[KAON_DIRS]; /* on the sites of `parity`. hop[0].data NULL: b is 0 */
+  kaon_view site;           /* T on the sites of `parity`; data NULL: none */
+  int on;
+  double a, b;
+  kaon_view in; /* on the other parity */
+  kaon_view x;  /* data NULL: no such term; may be out */
+  kaon_view w;
+  kaon_view out; /* not in. Without hops it may be x */
+  kaon_gate gate;
+  kaon_sum sum; /* slot 0: |out|^2, slot 1: (w, out) */
+  /* Divided lattices: KAON_PART_ALL, INTERIOR or BOUNDARY, and the neighbours' numbers: ghosts of
+   * `reals` reals (kaon_ghost_index), by direction of the hops that read them. */
+  int part;
+  kaon_view ghost[KAON_DIRS];
+} kaon_coarse_args;
+
+/* Fills messages: ghosts for hops of the other ranks' sites of `parity`, from `in`. */
+typedef struct kaon_coarse_gather_args {
+  const kaon_stencil *stencil;
+  int parity, reals, nrhs;
+  kaon_view in;
+  kaon_view send[KAON_DIRS];
+  kaon_gate gate;
+} kaon_coarse_gather_args;
+
+/* inverse(X) = matrix(X)^-1 for every site of `blocks` blocks, by elimination with pivots in
+ * double. worst: device memory, one double for each place: the estimate |matrix|_1 |inverse|_1;
+ * infinity if there is no inverse, 0 in masked lanes. */
+typedef struct kaon_coarse_inverse_args {
+  int64_t blocks;
+  int width, access, reals;
+  const void *site_places; /* uint8 [place]: 1: there is a site */
+  kaon_view matrix, inverse;
+  double *worst;
+} kaon_coarse_inverse_args;
+
+/* collect: to[row * nrhs + k] = number `row` of column k of `in`, for the rows of this rank; rows
+ * are complex numbers: number c of the site at a place has row order[place] * reals / 2 + c.
+ * order[place] = -1: no site. Columns that the gate closes get 0.
+ * dense: out = M to, with column `row` of M as column `row` of the vector `matrix`, `rows` in all.
+ * blocks: of out, both parities. */
+typedef struct kaon_dense_args {
+  int64_t blocks, rows;
+  int width, access, reals, nrhs;
+  const int32_t *order; /* [place], in device memory */
+  kaon_view in, out;
+  kaon_view matrix;
+  void *collected; /* reals of the table's precision */
+  kaon_gate gate;
+} kaon_dense_args;
+
+typedef struct kaon_coarse_ops {
+  void (*hop)(const kaon_launch *launch, const kaon_coarse_args *args);
+  void (*gather)(const kaon_launch *launch, const kaon_coarse_gather_args *args);
+  void (*inverse)(const kaon_launch *launch, const kaon_coarse_inverse_args *args);
+  void (*collect)(const kaon_launch *launch, const kaon_dense_args *args);
+  void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
+} kaon_coarse_ops;

@@ -1,0 +1,10 @@
+/* kernels.h - the kernels in coarse.c's table. */
+#pragma once
+
+#include "dslash/coarse/coarse_ops.h"
+#include "lib/core/kernel.h"
+
+void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
+                                      const kaon_coarse_inverse_args *args);
+void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
+void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch, const kaon_dense_args *args);

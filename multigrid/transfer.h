@@ -1,0 +1,44 @@
+/* transfer.h - between a fine and a coarse lattice: the basis V of n vectors, each in two halves a
+ * site, orthonormal on every aggregate. P = V, and restriction is V^dagger. */
+#pragma once
+
+#include "lib/operator/couplings.h"
+#include "multigrid/aggregates.h"
+
+typedef struct kaon_transfer {
+  kaon_context *ctx;
+  const kaon_aggregates *aggregates; /* not owned */
+  const kaon_space *fine, *coarse;   /* on all sites; a coarse site has 4 n reals */
+  int vectors;                       /* n */
+  int turned;                        /* fine halves by spin (KAON_HALVES_SPIN) */
+  kaon_precision precision;          /* of V and of fine vectors */
+  kaon_precision coarse_precision;   /* double for double, else single */
+  kaon_vector *basis;                /* V, n columns */
+} kaon_transfer;
+
+/* Where a vector depends on those before it. */
+typedef struct kaon_dependence {
+  int vector;  /* -1: nowhere */
+  int site[4]; /* the aggregate, in the whole coarse lattice */
+} kaon_dependence;
+
+/* A transfer without numbers. Collective. Errors: MEMORY, NOT_BUILT. */
+kaon_status kaon_transfer_create(const kaon_aggregates *aggregates, const kaon_space *fine,
+                                 kaon_halves halves, int vectors, kaon_precision precision,
+                                 kaon_transfer **transfer);
+void kaon_transfer_destroy(kaon_transfer **transfer);
+
+/* V = v, orthonormalised twice on every aggregate. v: n columns of the fine space in double or
+ * single precision, which hold V in the operator's own components afterwards. Collective.
+ * *dependence NULL: not wanted; the same on all ranks. Errors: SINGULAR (a dependent vector). */
+kaon_status kaon_transfer_set(kaon_transfer *transfer, kaon_vector *v, kaon_dependence *dependence);
+/* Column k of y, which has n columns, = half `half` of vector k. */
+kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vector *y);
+
+/* coarse = V^dagger fine. fine = V coarse, or fine += V coarse if `add`. The columns of the gate of
+ * `pass`, which has no sums (NULL: all). fine is of the transfer's precision, coarse of
+ * coarse_precision. */
+kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
+                                   kaon_vector *coarse, const kaon_pass *pass);
+kaon_status kaon_transfer_prolong(const kaon_transfer *transfer, const kaon_vector *coarse, int add,
+                                  kaon_vector *fine, const kaon_pass *pass);
