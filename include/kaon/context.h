@@ -36,7 +36,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_GAUGE_WRITE,
   KAON_OPTIONS_PROPAGATOR_READ,
   KAON_OPTIONS_PROPAGATOR_WRITE,
-  KAON_OPTIONS_DOMAIN_WALL
+  KAON_OPTIONS_DOMAIN_WALL,
+  KAON_OPTIONS_MULTIGRID
 } kaon_options_kind;
 /** Member `version` of an options struct, as its `_INIT` macro sets it: number `n` of its kind. A
  * struct of another kind is refused. */

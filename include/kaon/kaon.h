@@ -9,6 +9,7 @@
  * - Lattices: kaon/lattice.h, kaon/gauge.h (links), kaon/operator.h (Wilson, clover),
  *   kaon/staggered.h, kaon/measure.h (sources, correlators)
  * - Sparse matrices: kaon/sparse.h, kaon/precond.h, kaon/relax.h
+ * - Multigrid for lattices: kaon/multigrid.h
  * - Both: kaon/vector.h, kaon/solver.h, kaon/multishift.h
  * - Files of links and propagators: kaon/io.h. Errors: kaon/status.h
  *
@@ -47,6 +48,7 @@
 #include <kaon/io.h>
 #include <kaon/lattice.h>
 #include <kaon/measure.h>
+#include <kaon/multigrid.h>
 #include <kaon/multishift.h>
 #include <kaon/operator.h>
 #include <kaon/precond.h>

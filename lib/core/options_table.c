@@ -147,6 +147,39 @@ static const kaon_field schwarz_fields[] = {
 #undef BLOCK
 #undef S
 
+#define S kaon_multigrid_options
+static const char *const smoothers[] = {"gcr", "mr", "sap", "async", NULL};
+#define LEVEL(field, l, type, standard, low, high, names, help) \
+  { #field "_" #l, type, offsetof(S, field[l]), standard, low, high, names, help }
+#define BLOCK(l, mu, axis)                                                              \
+  {                                                                                     \
+    "block_" #l "_" #axis, KAON_FIELD_INT, offsetof(S, block[l][mu]), 0, 0, 4096, NULL, \
+        "sites of an aggregate in " #axis " on level " #l "; 0: automatic"              \
+  }
+#define LEVEL_ROWS(l)                                                                         \
+  BLOCK(l, 0, x), BLOCK(l, 1, y), BLOCK(l, 2, z), BLOCK(l, 3, t),                             \
+      LEVEL(vectors, l, KAON_FIELD_INT, 0, 0, 64, NULL, "vectors of the basis; 0: 20, 24"),   \
+      LEVEL(smoother, l, KAON_FIELD_ENUM, KAON_SMOOTHER_GCR, 0, 0, smoothers,                 \
+            "what smooths on level " #l),                                                     \
+      LEVEL(steps, l, KAON_FIELD_INT, 0, 0, 32, NULL, "of the smoother; 0: 4; sap, async 3"), \
+      LEVEL(cycle, l, KAON_FIELD_INT, 0, 0, 32, NULL,                                         \
+            "GCR steps that solve the level below; 1: a V-cycle; 0: 2"),                      \
+      LEVEL(precision, l, KAON_FIELD_ENUM, KAON_SINGLE, 0, 0, precisions,                     \
+            "precision of the cycle on level " #l)
+static const kaon_field multigrid_fields[] = {
+    INT(levels, 0, 0, KAON_MULTIGRID_LEVELS, "2 to 4; 0: automatic"),
+    LEVEL_ROWS(0),
+    LEVEL_ROWS(1),
+    LEVEL_ROWS(2),
+    INT(setup, 4, 0, 32, "rounds of the set-up"),
+    INT(dense, 4096, 0, 65536, "most unknowns of a coarsest level that is inverted"),
+    SEED(seed, 1, "seed of the first vectors"),
+    END};
+#undef LEVEL_ROWS
+#undef BLOCK
+#undef LEVEL
+#undef S
+
 #define S kaon_matrix_options
 static const kaon_field matrix_fields[] = {
     ENUM(ordering, KAON_ORDERING_NONE, NAMES("none", "rcm"), "order in which rows are stored"),
@@ -370,6 +403,7 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
         propagator_read_fields),
       T(KAON_OPTIONS_PROPAGATOR_WRITE, "propagator write", kaon_propagator_write_options,
         propagator_write_fields),
+      T(KAON_OPTIONS_MULTIGRID, "multigrid", kaon_multigrid_options, multigrid_fields),
   };
 #undef T
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;

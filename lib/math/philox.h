@@ -38,7 +38,8 @@ enum {
   KAON_STREAM_WEAK = 3,     /* weak links: as RANDOM */
   KAON_STREAM_Z4 = 4,       /* noise: major = column */
   KAON_STREAM_GAUSS = 5,    /* noise: major = column; minor = component */
-  KAON_STREAM_BANDED = 6    /* band matrices: which = 0: entries, major = column; 1: rhs */
+  KAON_STREAM_BANDED = 6,   /* band matrices: which = 0: entries, major = column; 1: rhs */
+  KAON_STREAM_BASIS = 7     /* multigrid: major = column; minor = quarter of a site */
 };
 
 /* Block (major, minor) of 128 random bits in stream (purpose, which) of a site. site is the

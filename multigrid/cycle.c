@@ -1,0 +1,187 @@
+/* cycle.c - one multigrid cycle as an operator: z = P c with c ~ A_c^-1 P^dagger b from the level
+ * below, then z += S (b - A z) by the smoother S ~ A^-1.
+ *
+ * The level below is solved by some steps of GCR, each preconditioned by that level's own cycle (a
+ * K-cycle), by one cycle alone (a V-cycle), or exactly, if it is the coarsest. No step reads a number on
+ * the host, so a device records a cycle like any operator. */
+#include <stdlib.h>
+
+#include <kaon/solver.h>
+
+#include "multigrid/hierarchy.h"
+
+/* ---- rooms ---- */
+
+static void release_room(kaon_cycle_room *gone) {
+  kaon_operator_destroy(&gone->smoother);
+  kaon_operator_destroy(&gone->below);
+  kaon_vector_destroy(&gone->residual);
+  kaon_vector_destroy(&gone->correction);
+  kaon_vector_destroy(&gone->coarse_source);
+  kaon_vector_destroy(&gone->coarse_solution);
+  free(gone);
+}
+
+void kaon_cycle_clear(kaon_mg_level *level) {
+  while (level->rooms != NULL) {
+    kaon_cycle_room *gone = level->rooms;
+    level->rooms = gone->next;
+    release_room(gone);
+  }
+}
+
+/* A fixed number of steps as an operator. */
+static kaon_status fixed_steps(kaon_operator *A, kaon_method method, int steps, int columns,
+                               kaon_operator *precond, kaon_operator **inverse) {
+  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  KAON_AUTO(kaon_solver_destroy) kaon_solver *solver = NULL;
+  options.method = method;
+  options.tol = 0;
+  options.max_iterations = options.subspace = steps;
+  options.stop = KAON_STOP_REDUCED;
+  options.preconditioner = precond;
+  options.deflation = 0;
+  KAON_TRY(kaon_solver_create(A, columns, &options, &solver));
+  return kaon_solver_as_operator(solver, inverse);
+}
+
+kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother) {
+  if (level->smoother == KAON_SMOOTHER_GCR || level->smoother == KAON_SMOOTHER_MR)
+    return fixed_steps(level->reduced, level->smoother == KAON_SMOOTHER_GCR ? KAON_GCR : KAON_MR,
+                       level->steps, columns, NULL, smoother);
+  kaon_schwarz_options options = KAON_SCHWARZ_OPTIONS_INIT;
+  options.kind = level->smoother == KAON_SMOOTHER_SAP ? KAON_SCHWARZ_MULTIPLICATIVE
+                                                      : KAON_SCHWARZ_ASYNCHRONOUS;
+  for (int mu = 0; mu < 4; mu++) options.block[mu] = level->aggregates->block[mu];
+  options.steps = 4;
+  options.cycles = level->steps;
+  options.precision = level->A->precision;
+  return kaon_schwarz_create(level->A, &options, smoother);
+}
+
+static kaon_status make_below(kaon_mg_level *level, kaon_cycle_room *room) {
+  kaon_mg_level *below = level->below;
+  if (below->K == NULL)
+    return fixed_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, NULL, &room->below);
+  if (below->below != NULL && level->cycle > 1)
+    return fixed_steps(below->A, KAON_GCR, level->cycle, room->columns, below->K, &room->below);
+  kaon_operator_retain(below->K);
+  room->below = below->K;
+  return KAON_OK;
+}
+
+static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
+  const kaon_operator *A = level->A;
+  const kaon_transfer *t = level->transfer;
+  kaon_context *ctx = level->ctx;
+  KAON_TRY(kaon_vector_create(ctx, A->space, A->precision, room->columns, &room->residual));
+  KAON_TRY(kaon_vector_create(ctx, A->space, A->precision, room->columns, &room->correction));
+  KAON_TRY(
+      kaon_vector_create(ctx, t->coarse, t->coarse_precision, room->columns, &room->coarse_source));
+  KAON_TRY(kaon_vector_create(ctx, t->coarse, t->coarse_precision, room->columns,
+                              &room->coarse_solution));
+  KAON_TRY(kaon_level_smoother(level, room->columns, &room->smoother));
+  KAON_TRY(make_below(level, room));
+  KAON_TRY(kaon_operator_reserve(level->A, KAON_PLAIN, room->columns));
+  KAON_TRY(kaon_operator_reserve(room->smoother, KAON_PLAIN, room->columns));
+  return kaon_operator_reserve(room->below, KAON_PLAIN, room->columns);
+}
+
+static kaon_status get_room(kaon_mg_level *level, int columns, kaon_cycle_room **room) {
+  for (*room = level->rooms; *room != NULL; *room = (*room)->next)
+    if ((*room)->columns == columns) return KAON_OK;
+  kaon_cycle_room *made = *room = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(level->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  made->columns = columns;
+  const kaon_status status = take(level, made);
+  if (status != KAON_OK) {
+    release_room(made);
+    return status;
+  }
+  made->next = level->rooms;
+  level->rooms = made;
+  return KAON_OK;
+}
+
+/* ---- the operator ---- */
+
+static kaon_mg_level *level_of(const kaon_operator *K) {
+  return *(kaon_mg_level **)K->self;
+}
+
+static kaon_status run(kaon_mg_level *level, kaon_cycle_room *room, const kaon_vector *b,
+                       kaon_vector *z, const kaon_pass *gate) {
+  KAON_TRY(kaon_transfer_restrict(level->transfer, b, room->coarse_source, gate));
+  KAON_TRY(
+      kaon_operator_run(room->below, KAON_PLAIN, room->coarse_source, room->coarse_solution, gate));
+  KAON_TRY(kaon_transfer_prolong(level->transfer, room->coarse_solution, 0, z, gate));
+  KAON_TRY(kaon_operator_run(level->A, KAON_PLAIN, z, room->residual, gate));
+  KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), room->residual, gate));
+  KAON_TRY(kaon_operator_run(room->smoother, KAON_PLAIN, room->residual, room->correction, gate));
+  return kaon_blas_axpy(KAON_NUMBER(1), room->correction, z, gate);
+}
+
+static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  kaon_cycle_room *room = NULL;
+  if (mode == KAON_DAGGER)
+    return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
+                     "multigrid: its adjoint is not offered; use method gcr");
+  KAON_TRY(get_room(level_of(K), x->nrhs, &room));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  KAON_TRY(run(level_of(K), room, x, y, &gate));
+  return kaon_pass_sum_separately(y, pass);
+}
+
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
+  (void)precision;
+  (void)reconstruct;
+  *twin = NULL;
+  return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
+                   "multigrid: a preconditioner cannot change its precision; create a second one");
+}
+
+static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
+  kaon_cycle_room *room = NULL;
+  (void)mode;
+  return get_room(level_of(K), columns, &room);
+}
+
+/* The transfers multiply each number of V and its conjugate once. */
+static kaon_cost cost(const kaon_operator *K, int columns) {
+  const kaon_mg_level *level = level_of(K);
+  const kaon_cost a = level->A->ops->cost(level->A, columns);
+  const kaon_operator *inverse = level->below->K != NULL ? level->below->K : level->below->A;
+  const kaon_cost below = inverse->ops->cost(inverse, columns);
+  const double numbers = (double)level->A->space->nsites * level->A->space->ncomp / 2;
+  const double applications = level->steps + 2;
+  const int cycles = level->below->below != NULL && level->cycle > 1 ? level->cycle : 1;
+  return (kaon_cost){
+      .flops = applications * a.flops + cycles * below.flops + 2 * 8 * numbers * level->vectors,
+      .bytes = applications * a.bytes + cycles * below.bytes +
+               2 * 8 * numbers * level->vectors / columns};
+}
+
+static void destroy(kaon_operator *K) {
+  kaon_cycle_clear(level_of(K));
+}
+
+static const kaon_operator_ops cycle_ops = {.name = "multigrid cycle",
+                                            .apply = apply,
+                                            .twin = make_twin,
+                                            .reserve = reserve,
+                                            .cost = cost,
+                                            .destroy = destroy};
+
+kaon_status kaon_cycle_create(kaon_mg_level *level) {
+  kaon_operator like = *level->A;
+  level->K = kaon_operator_new(
+      (kaon_operator){
+          .ops = &cycle_ops, .ctx = like.ctx, .space = like.space, .precision = like.precision},
+      sizeof level);
+  if (level->K == NULL)
+    return kaon_fail(level->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  *(kaon_mg_level **)level->K->self = level;
+  return KAON_OK;
+}

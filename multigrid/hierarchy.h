@@ -1,0 +1,71 @@
+/* hierarchy.h - the levels of a multigrid preconditioner. Level l has an operator and, except the
+ * coarsest, a transfer to level l + 1, whose operator is the Galerkin product of its own. */
+#pragma once
+
+#include <kaon/multigrid.h>
+
+#include "blas/blas.h"
+#include "lib/math/steps/recurrences.h"
+#include "multigrid/dense_level.h"
+#include "multigrid/transfer.h"
+
+/* What an application to a given number of columns needs. It is retained (lib/operator/workspace.h
+ * says why). */
+typedef struct kaon_cycle_room {
+  struct kaon_cycle_room *next;
+  int columns;
+  kaon_operator *smoother; /* ~ A^-1 */
+  kaon_operator *below;    /* ~ the inverse of the level below */
+  kaon_vector *residual, *correction;
+  kaon_vector *coarse_source, *coarse_solution;
+} kaon_cycle_room;
+
+typedef struct kaon_mg_level {
+  kaon_context *ctx;
+  int number;
+  kaon_operator *A;       /* in the level's precision */
+  kaon_operator *reduced; /* its even-odd reduction */
+  /* Absent on the coarsest level. */
+  kaon_aggregates *aggregates;
+  kaon_transfer *transfer;
+  struct kaon_mg_level *below;
+  kaon_vector *coordinates; /* of the candidates in the basis: n columns of the level below */
+  int64_t unknowns;         /* complex numbers of the whole lattice */
+  int vectors, steps, cycle;
+  kaon_smoother smoother;
+  kaon_cycle_room *rooms;
+  kaon_operator *K; /* ~ A^-1: a cycle, or the coarsest level's inverse; NULL: that is too large */
+} kaon_mg_level;
+
+typedef struct kaon_multigrid {
+  kaon_multigrid_options options; /* without zeros that stand for defaults */
+  kaon_operator *A;               /* the user's; retained */
+  int levels;
+  kaon_mg_level level[KAON_MULTIGRID_LEVELS];
+  kaon_multigrid_info info;
+} kaon_multigrid;
+
+/* The operator K of a level that is not the coarsest: a cycle (cycle.c). It belongs to the level.
+ * Errors: MEMORY. */
+kaon_status kaon_cycle_create(kaon_mg_level *level);
+/* The level's smoother as an operator for so many columns. */
+kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
+/* Drops the rooms of a level, with their solvers. */
+void kaon_cycle_clear(kaon_mg_level *level);
+
+/* The matrices of the level below, from A's present numbers and V (galerkin.c). v, w: n columns on
+ * A's space in its precision, overwritten. Collective. */
+kaon_status kaon_galerkin(kaon_operator *A, const kaon_transfer *transfer, kaon_vector *v,
+                          kaon_vector *w, const kaon_coarse_links *links);
+
+/* Complex random numbers of variance 1 in the columns from `first` on. They depend on seed, column
+ * and site (vectors.c). */
+kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed);
+/* Columns of norm 1; a column of zeros stays. */
+kaon_status kaon_normalise_columns(kaon_vector *v);
+/* Orthonormal columns with the same span, as far as they are independent. */
+kaon_status kaon_orthonormalise_columns(kaon_vector *v);
+
+/* Finds bases and makes the matrices of all levels (setup.c). `rounds`: of improvement. fresh: from
+ * random vectors; else from the present bases. Collective. */
+kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh);

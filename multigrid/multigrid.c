@@ -1,0 +1,282 @@
+/* multigrid.c - makes, describes and updates multigrid preconditioners. */
+#include <kaon/multigrid.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/core/entry.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
+#include "multigrid/hierarchy.h"
+
+/* ---- options ---- */
+
+/* The extent of aggregates in a direction, if the user gave none: the first of these that divides a
+ * rank's part and leaves an even number of them. */
+static int extent_of(int part, int whole, int level) {
+  static const int tried[2][8] = {{4, 2, 3, 5, 6, 7, 8, 1}, {2, 3, 4, 5, 6, 7, 8, 1}};
+  for (int i = 0; i < 8; i++) {
+    const int e = tried[level > 0][i];
+    if (part % e == 0 && whole / e % 2 == 0) return e;
+  }
+  return 1;
+}
+
+/* Fills in the aggregates of a level. 0: the lattice is too small for it. */
+static int choose_block(const int part[4], const int whole[4], int level, int block[4]) {
+  int sites = 1;
+  for (int mu = 0; mu < 4; mu++) {
+    if (block[mu] == 0) block[mu] = extent_of(part[mu], whole[mu], level);
+    sites *= block[mu];
+  }
+  return sites > 1;
+}
+
+static int64_t volume_of(const int extents[4]) {
+  return (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
+}
+
+/* Chooses what the user left open: as many levels as it takes until the coarsest can be inverted as
+ * a dense matrix. */
+static kaon_status complete(const kaon_operator *A, kaon_multigrid_options *o) {
+  const kaon_lattice *lattice = A->space->lattice;
+  const int asked = o->levels;
+  int part[4], whole[4], level = 0;
+  memcpy(part, lattice->extents, sizeof part);
+  memcpy(whole, lattice->global, sizeof whole);
+  if (asked == 1)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
+                     "automatic choice",
+                     KAON_MULTIGRID_LEVELS);
+  for (;; level++) {
+    const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
+    if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;
+    if (level == last || !choose_block(part, whole, level, o->block[level])) break;
+    if (o->vectors[level] == 0) o->vectors[level] = level == 0 ? 20 : 24;
+    if (o->steps[level] == 0) o->steps[level] = o->smoother[level] >= KAON_SMOOTHER_SAP ? 3 : 4;
+    if (o->cycle[level] == 0) o->cycle[level] = 2;
+    for (int mu = 0; mu < 4; mu++) {
+      part[mu] /= o->block[level][mu];
+      whole[mu] /= o->block[level][mu];
+    }
+  }
+  o->levels = level + 1;
+  if (level > 0 && (asked == 0 || level + 1 == asked)) return KAON_OK;
+  return kaon_fail(
+      A->ctx, KAON_ERR_ARGUMENT,
+      "multigrid: %d levels were asked for, but the lattice %d x %d x %d x %d on this "
+      "grid of ranks has aggregates for %d; ask for fewer levels, or for ranks in other "
+      "directions",
+      asked, lattice->global[0], lattice->global[1], lattice->global[2], lattice->global[3],
+      level + 1);
+}
+
+/* ---- levels ---- */
+
+static const kaon_couplings *couplings_of(const kaon_operator *A) {
+  return kaon_operator_capability(A, KAON_CAPABILITY_COUPLINGS);
+}
+
+static void release_level(kaon_mg_level *level) {
+  kaon_cycle_clear(level);
+  kaon_operator_destroy(&level->K);
+  kaon_operator_destroy(&level->reduced);
+  kaon_operator_destroy(&level->A);
+  kaon_vector_destroy(&level->coordinates);
+  kaon_transfer_destroy(&level->transfer);
+  kaon_aggregates_destroy(&level->aggregates);
+}
+
+/* The level's numbers and its reduction, of which smoothers are made. */
+static kaon_status begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
+  const kaon_multigrid_options *o = &mg->options;
+  const kaon_space *space = level->A->space;
+  level->ctx = mg->A->ctx;
+  level->number = number;
+  level->unknowns = space->lattice->global_volume * (space->ncomp / 2);
+  if (number + 1 < o->levels) {
+    level->vectors = o->vectors[number];
+    level->steps = o->steps[number];
+    level->cycle = o->cycle[number];
+    level->smoother = o->smoother[number];
+    level->below = level + 1;
+  } else if (level->unknowns <= o->dense) {
+    return KAON_OK; /* nothing is smoothed there */
+  }
+  return couplings_of(level->A)->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
+}
+
+/* The transfer of a level, and the operator of the level below, still without numbers. */
+static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
+  kaon_coarse_links links = {NULL, {NULL}};
+  const kaon_operator *A = level->A;
+  const int n = level->vectors;
+  KAON_TRY(kaon_aggregates_create(A->space->lattice, mg->options.block[level->number],
+                                  &level->aggregates));
+  KAON_TRY(kaon_transfer_create(level->aggregates, A->space, couplings_of(A)->halves, n,
+                                A->precision, &level->transfer));
+  const kaon_transfer *t = level->transfer;
+  KAON_TRY(kaon_vector_create(level->ctx, t->coarse, t->coarse_precision, n, &level->coordinates));
+  kaon_status status =
+      kaon_coarse_links_create(level->aggregates->coarse, 4 * n, t->coarse_precision, &links);
+  if (status == KAON_OK)
+    status = kaon_coarse_create(&links, t->coarse_precision, 0, &level->below->A);
+  kaon_coarse_links_destroy(&links);
+  KAON_TRY(status);
+  return kaon_cycle_create(level);
+}
+
+/* A itself in this precision. */
+static kaon_status in_precision(kaon_operator *A, kaon_precision precision, kaon_operator **twin) {
+  if (A->precision != precision) return A->ops->twin(A, precision, KAON_RECONSTRUCT_18, twin);
+  kaon_operator_retain(A);
+  *twin = A;
+  return KAON_OK;
+}
+
+static kaon_status build(kaon_multigrid *mg) {
+  KAON_TRY(in_precision(mg->A, KAON_SINGLE, &mg->level[0].A));
+  for (int l = 0; l < mg->options.levels; l++) {
+    KAON_TRY(begin_level(mg, l, &mg->level[l]));
+    if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
+  }
+  return KAON_OK;
+}
+
+/* ---- the operator ---- */
+
+static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  kaon_operator *cycle = ((kaon_multigrid *)K->self)->level[0].K;
+  return cycle->ops->apply(cycle, mode, x, y, pass);
+}
+
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
+  kaon_operator *cycle = ((kaon_multigrid *)K->self)->level[0].K;
+  return cycle->ops->twin(cycle, precision, reconstruct, twin);
+}
+
+static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
+  return kaon_operator_reserve(((kaon_multigrid *)K->self)->level[0].K, mode, columns);
+}
+
+static kaon_cost cost(const kaon_operator *K, int columns) {
+  const kaon_operator *cycle = ((const kaon_multigrid *)K->self)->level[0].K;
+  return cycle->ops->cost(cycle, columns);
+}
+
+static void destroy(kaon_operator *K) {
+  kaon_multigrid *mg = K->self;
+  for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) release_level(&mg->level[l]);
+  kaon_operator_destroy(&mg->A);
+  kaon_revision_release(&K->revision);
+}
+
+static const kaon_operator_ops multigrid_ops = {.name = "multigrid",
+                                                .apply = apply,
+                                                .twin = make_twin,
+                                                .reserve = reserve,
+                                                .cost = cost,
+                                                .destroy = destroy};
+
+static kaon_status check(const kaon_operator *A) {
+  KAON_TRY(kaon_operator_check_square(A, "multigrid"));
+  if (couplings_of(A) != NULL && A->ops->local != NULL && A->space->lattice != NULL &&
+      A->space->inner == 1)
+    return kaon_current(A->revision);
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                   "multigrid: operator '%s' does not offer its hops one direction at a time; pass "
+                   "one made by kaon_dirac_create(), not a reduction of it",
+                   A->ops->name);
+}
+
+static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options, kaon_operator *K) {
+  kaon_multigrid *mg = K->self;
+  mg->options = *options;
+  mg->A = A;
+  kaon_operator_retain(A);
+  KAON_TRY(kaon_revision_create(A->ctx, "multigrid", "kaon_multigrid_update", &K->revision));
+  kaon_made_of(K->revision, A->revision);
+  KAON_TRY(complete(A, &mg->options));
+  KAON_TRY(build(mg));
+  return kaon_multigrid_setup(mg, mg->options.setup, 1);
+}
+
+kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
+                                  kaon_operator **K) {
+  kaon_multigrid_options own;
+  if (K != NULL) *K = NULL;
+  KAON_ENTER(KAON_OF(A), A, K);
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_MULTIGRID, options, &own, NULL, 0));
+  KAON_TRY(check(A));
+  kaon_operator *made = kaon_operator_new((kaon_operator){.ops = &multigrid_ops,
+                                                          .ctx = A->ctx,
+                                                          .space = A->space,
+                                                          .precision = KAON_SINGLE,
+                                                          .exponent = -A->exponent},
+                                          sizeof(kaon_multigrid));
+  kaon_status status = made != NULL
+                           ? make(A, &own, made)
+                           : kaon_fail(A->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  status = kaon_agree(A->ctx, status);
+  *K = made;
+  if (status != KAON_OK) kaon_operator_destroy(K);
+  return status;
+}
+
+/* ---- queries ---- */
+
+static kaon_status check_multigrid(const kaon_operator *K, const char *what) {
+  if (K->ops == &multigrid_ops) return KAON_OK;
+  return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                   "%s: operator '%s' was not made by kaon_multigrid_create()", what, K->ops->name);
+}
+
+static size_t bytes_of(const kaon_vector *v) {
+  return v != NULL ? kaon_vector_needs(v->space, v->precision, v->nrhs) : 0;
+}
+
+static void describe(const kaon_mg_level *level, kaon_multigrid_level *out) {
+  const kaon_lattice *lattice = level->A->space->lattice;
+  memcpy(out->extents, lattice->global, sizeof out->extents);
+  out->numbers = level->A->space->ncomp / 2;
+  out->unknowns = level->unknowns;
+  if (level->aggregates != NULL) memcpy(out->block, level->aggregates->block, sizeof out->block);
+  out->vectors = level->vectors;
+  out->bytes = level->transfer != NULL ? (int64_t)bytes_of(level->transfer->basis) : 0;
+  if (level->number == 0) return;
+  const kaon_coarse_links *links = kaon_coarse_links_of(level->A);
+  out->bytes += 9 * (int64_t)bytes_of(links->inside);
+}
+
+kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info *info) {
+  KAON_ENTER(KAON_OF(K), K, info);
+  KAON_TRY(check_multigrid(K, "multigrid"));
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_multigrid_info", info));
+  const kaon_multigrid *mg = K->self;
+  kaon_multigrid_info made = mg->info;
+  made.levels = mg->options.levels;
+  for (int l = 0; l < made.levels; l++) describe(&mg->level[l], &made.level[l]);
+  kaon_output_fill(info, &made, sizeof made);
+  return KAON_OK;
+}
+
+kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how) {
+  KAON_ENTER(KAON_OF(K), K);
+  KAON_TRY(check_multigrid(K, "multigrid update"));
+  if (how < KAON_MULTIGRID_UPDATE || how > KAON_MULTIGRID_REBUILD)
+    return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                     "multigrid update: how is %d, but must be 0 (update), 1 (refresh) or 2 "
+                     "(rebuild)",
+                     (int)how);
+  kaon_multigrid *mg = K->self;
+  KAON_TRY(kaon_current(mg->A->revision));
+  mg->info = (kaon_multigrid_info){.size = 0};
+  const int rebuild = how == KAON_MULTIGRID_REBUILD;
+  const int rounds = rebuild ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
+  const kaon_status status = kaon_multigrid_setup(mg, rounds, rebuild);
+  kaon_made_anew(K->revision, status);
+  return status;
+}

@@ -1,0 +1,157 @@
+/* setup.c - the bases of a multigrid preconditioner, and the operators that follow from them.
+ *
+ * Each level has n candidates: vectors that its operator makes small. First they are random and
+ * smoothed; the first ones of a lower level are those of the level above, restricted. In each
+ * round, one cycle of the present hierarchy, which approximates the inverse, is applied to all of
+ * them, and all that hangs on them is made again. The hierarchy stays as it is while they pass
+ * through it, so they pass together, as columns. Source: Frommer et al., SIAM J. Sci. Comput. 36
+ * (2014) A1581, section 3. */
+#include <math.h>
+
+#include "lib/core/context_internal.h"
+#include "lib/cpu/clock.h"
+#include "multigrid/hierarchy.h"
+
+enum { SMOOTHINGS = 3 };
+
+/* Vectors of a level during the set-up, in its precision: n columns each. */
+typedef struct candidates {
+  kaon_vector *v, *w;
+} candidates;
+
+/* Adds the seconds since *clock to *part, and starts anew. */
+static void note(kaon_context *ctx, double *clock, double *part) {
+  (void)ctx->backend->memory->synchronise(ctx);
+  const double now = kaon_seconds();
+  *part += now - *clock;
+  *clock = now;
+}
+
+static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *d) {
+  return kaon_fail(level->ctx, KAON_ERR_SINGULAR,
+                   "multigrid: vector %d of level %d depends on those before it in the aggregate "
+                   "at %d %d %d %d; use fewer vectors, or another seed",
+                   d->vector, level->number, d->site[0], d->site[1], d->site[2], d->site[3]);
+}
+
+/* V from the candidates, and the numbers of the level below. */
+static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c) {
+  kaon_dependence where = {-1, {0, 0, 0, 0}};
+  kaon_mg_level *below = level->below;
+  double clock = kaon_seconds();
+  KAON_TRY(kaon_vector_copy(c->w, c->v));
+  const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
+  if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
+  KAON_TRY(status);
+  note(level->ctx, &clock, &mg->info.orthonormalise);
+  KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
+  KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, c->v->nrhs, &half));
+  KAON_TRY(kaon_galerkin(level->A, level->transfer, half, c->w, kaon_coarse_links_of(below->A)));
+  KAON_TRY(kaon_coarse_update(below->A));
+  note(level->ctx, &clock, &mg->info.galerkin);
+  return KAON_OK;
+}
+
+/* The coarsest level's inverse. */
+static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
+  double clock = kaon_seconds();
+  kaon_dense_info info = {0, 0, 0};
+  if (level->unknowns > mg->options.dense) return KAON_OK;
+  KAON_TRY(level->K == NULL ? kaon_dense_inverse(level->A, mg->options.dense, &level->K, &info)
+                            : kaon_dense_inverse_update(level->K, &info));
+  mg->info.level[level->number].dense_inverse_norm = info.inverse_norm;
+  note(level->ctx, &clock, &mg->info.dense);
+  return KAON_OK;
+}
+
+/* v = K v or S v, of norm 1. */
+static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operator *K,
+                           candidates *c) {
+  double clock = kaon_seconds();
+  KAON_TRY(kaon_operator_run(K, KAON_PLAIN, c->v, c->w, NULL));
+  kaon_vector *swapped = c->v;
+  c->v = c->w;
+  c->w = swapped;
+  KAON_TRY(kaon_normalise_columns(c->v));
+  note(level->ctx, &clock, &mg->info.smooth);
+  return KAON_OK;
+}
+
+static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *c, int times) {
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *smoother = NULL;
+  KAON_TRY(kaon_level_smoother(level, level->vectors, &smoother));
+  for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, c));
+  return KAON_OK;
+}
+
+static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, int fresh);
+
+/* All that follows from the candidates, with `rounds` rounds on the level below. */
+static kaon_status descend(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c,
+                           int rounds, int fresh) {
+  KAON_TRY(rebuild(mg, level, c));
+  return make_below(mg, level, rounds, fresh);
+}
+
+static void release(candidates *c) {
+  kaon_vector_destroy(&c->v);
+  kaon_vector_destroy(&c->w);
+}
+
+static kaon_status take(const kaon_mg_level *level, candidates *c) {
+  const kaon_operator *A = level->A;
+  KAON_TRY(kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->v));
+  return kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->w);
+}
+
+/* The candidates of the level above, restricted, and random ones where there are more. */
+static kaon_status inherit(const kaon_multigrid *mg, const kaon_mg_level *above,
+                           const kaon_mg_level *level, kaon_vector *v) {
+  const int n = above->vectors < level->vectors ? above->vectors : level->vectors;
+  KAON_TRY(kaon_random_columns(v, n, mg->options.seed + (uint64_t)level->number));
+  KAON_TRY(kaon_vector_copy_columns(v, 0, above->coordinates, 0, n));
+  return kaon_normalise_columns(v);
+}
+
+/* In each round the level below makes rounds of its own, more and more of them. */
+static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
+                                 int rounds) {
+  for (int i = 0; i < rounds; i++) {
+    double clock = kaon_seconds();
+    KAON_TRY(kaon_orthonormalise_columns(c->v));
+    note(level->ctx, &clock, &mg->info.orthonormalise);
+    KAON_TRY(improve(mg, level, level->K, c));
+    KAON_TRY(descend(mg, level, c, i + 1, 0));
+  }
+  return KAON_OK;
+}
+
+static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, int fresh) {
+  kaon_mg_level *below = level->below;
+  candidates c = {NULL, NULL};
+  if (below->below == NULL) return invert_coarsest(mg, below);
+  kaon_status status = take(below, &c);
+  if (status == KAON_OK) status = inherit(mg, level, below, c.v);
+  if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
+  if (status == KAON_OK) status = descend(mg, below, &c, rounds, fresh);
+  if (status == KAON_OK) status = improve_level(mg, below, &c, fresh ? 0 : rounds);
+  release(&c);
+  return status;
+}
+
+kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
+  kaon_mg_level *top = &mg->level[0];
+  candidates c = {NULL, NULL};
+  const double begin = kaon_seconds();
+  kaon_status status = take(top, &c);
+  if (status == KAON_OK && fresh) status = kaon_random_columns(c.v, 0, mg->options.seed);
+  if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
+  if (status == KAON_OK && !fresh)
+    status = kaon_transfer_prolong(top->transfer, top->coordinates, 0, c.v, NULL);
+  if (status == KAON_OK) status = descend(mg, top, &c, rounds, fresh);
+  if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
+  release(&c);
+  mg->info.seconds += kaon_seconds() - begin;
+  return kaon_agree(top->ctx, status);
+}
