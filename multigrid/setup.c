@@ -58,8 +58,10 @@ static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
   double clock = kaon_seconds();
   kaon_dense_info info = {0, 0, 0};
   if (level->unknowns > mg->options.dense) return KAON_OK;
-  KAON_TRY(level->K == NULL ? kaon_dense_inverse(level->A, mg->options.dense, &level->K, &info)
-                            : kaon_dense_inverse_update(level->K, &info));
+  const kaon_coarse_links *links = kaon_coarse_links_of(level->A);
+  KAON_TRY(level->K == NULL ? kaon_dense_inverse(links, level->A->precision, mg->options.dense,
+                                                 &level->K, &info)
+                            : kaon_dense_inverse_update(level->K, links, &info));
   mg->info.level[level->number].dense_inverse_norm = info.inverse_norm;
   note(level->ctx, &clock, &mg->info.dense);
   return KAON_OK;
