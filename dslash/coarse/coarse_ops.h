@@ -33,6 +33,7 @@ typedef struct kaon_coarse_args {
    * `reals` reals (kaon_ghost_index), by direction of the hops that read them. */
   int part;
   kaon_view ghost[KAON_DIRS];
+  const kaon_peer_exchange *peer; /* as in kaon_hop_args (dslash/dslash_ops.h) */
 } kaon_coarse_args;
 
 /* Fills messages: ghosts for hops of the other ranks' sites of `parity`, from `in`. */
@@ -41,6 +42,7 @@ typedef struct kaon_coarse_gather_args {
   int parity, reals, nrhs;
   kaon_view in;
   kaon_view send[KAON_DIRS];
+  const kaon_peer_exchange *peer; /* as in kaon_gather_args */
   kaon_gate gate;
 } kaon_coarse_gather_args;
 
