@@ -196,8 +196,10 @@ static void parts_of_every_action(void **state) {
 /* What is inside blocks and the hops that leave them, in all directions, add up to the operator. */
 static void parts_add_up(void **state) {
   (void)state;
-  static const int extents[4] = {8, 4, 4, 8}, block[4] = {4, 2, 4, 2};
-  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+  static const int shapes[][4] = {{8, 4, 4, 8}, {12, 4, 2, 4}, {6, 6, 2, 10}},
+                   blocks[][4] = {{4, 2, 4, 2}, {3, 1, 2, 4}, {3, 6, 1, 5}};
+  for (int i = 0; i < 3 * (MACHINE_LAST + 1); i++) {
+    const int machine = i / 3, *extents = shapes[i % 3], *block = blocks[i % 3];
     subject u = {0};
     kaon_operator *local = NULL;
     if (machine_lacks(machine) || !staggered_open(&u.s, machine, extents, 1, 0)) continue;
@@ -281,6 +283,39 @@ static void refused(kaon_operator *M, int direction, int block, kaon_status stat
   assert_null(part);
 }
 
+/* The capability says which halves a site has, and makes the reductions that the operator has. */
+static void halves_and_reductions(void **state) {
+  (void)state;
+  static const int extents[4] = {8, 4, 4, 4};
+  for (int action = WILSON; action <= NAIVE; action++) {
+    subject u = {0};
+    kaon_operator *R = NULL, *again = NULL;
+    assert_true(staggered_open(&u.s, KAON_ISA_AUTO, extents, 1, 0));
+    subject_make(&u, action, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    const kaon_couplings *c = kaon_operator_capability(u.M, KAON_CAPABILITY_COUPLINGS);
+    assert_int_equal(c->halves, u.spinors ? KAON_HALVES_SPIN : KAON_HALVES_COMPONENTS);
+    must_refuse(u.M->ctx, KAON_ERR_UNSUPPORTED, c->reduce(u.M, KAON_EVEN_ODD_NONE, &R));
+    for (int form = KAON_EVEN_ODD_SYMMETRIC; form <= KAON_EVEN_ODD_ASYMMETRIC; form++) {
+      if (!u.spinors) {
+        must_refuse(u.M->ctx, KAON_ERR_UNSUPPORTED, c->reduce(u.M, (kaon_even_odd)form, &R));
+        continue;
+      }
+      must(u.M->ctx, c->reduce(u.M, (kaon_even_odd)form, &R));
+      assert_int_equal(R->space->parity, KAON_EVEN);
+      assert_ptr_equal(R->reduction->parent, u.M);
+      assert_null(kaon_operator_capability(R, KAON_CAPABILITY_COUPLINGS));
+      kaon_operator_destroy(&R);
+    }
+    kaon_operator *part = part_of(u.M, 0, 0, KAON_RECONSTRUCT_18);
+    must_refuse(u.M->ctx, KAON_ERR_UNSUPPORTED, c->reduce(part, KAON_EVEN_ODD_SYMMETRIC, &again));
+    assert_null(again);
+    kaon_operator_destroy(&part);
+    kaon_operator_destroy(&u.M);
+    if (u.spinors) ref_dirac_free(&u.d);
+    staggered_close(&u.s);
+  }
+}
+
 static void what_has_no_parts_is_refused(void **state) {
   (void)state;
   static const int extents[4] = {8, 4, 4, 12};
@@ -316,6 +351,7 @@ int main(void) {
       cmocka_unit_test(parts_of_every_action),
       cmocka_unit_test(parts_add_up),
       cmocka_unit_test(temporal_gauge),
+      cmocka_unit_test(halves_and_reductions),
       cmocka_unit_test(what_has_no_parts_is_refused),
   };
   return test_main(tests, NULL, NULL);

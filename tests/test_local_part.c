@@ -26,11 +26,12 @@ typedef struct shape {
 } shape;
 
 /* 4x6x2x10: plain order with a partly filled vector; 8x4x4x8 and 8^4 split, cut between lanes and
- * not. */
+ * not. The last ones have blocks of odd extents. */
 static const shape shapes[] = {
     {{8, 4, 4, 8}, {4, 4, 4, 4}},   {{8, 4, 4, 8}, {2, 2, 2, 2}},  {{8, 4, 4, 8}, {8, 4, 4, 8}},
     {{8, 4, 4, 8}, {0, 2, 0, 4}},   {{8, 4, 4, 8}, {0, 0, 0, 8}},  {{4, 6, 2, 10}, {4, 2, 2, 2}},
     {{4, 6, 2, 10}, {2, 6, 2, 10}}, {{4, 6, 2, 10}, {0, 6, 0, 0}}, {{12, 4, 4, 4}, {4, 4, 2, 4}},
+    {{12, 4, 4, 4}, {3, 1, 4, 0}},  {{6, 6, 2, 10}, {3, 6, 1, 5}}, {{8, 4, 4, 8}, {1, 4, 1, 4}},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -259,7 +260,7 @@ static void what_cannot_be_cut_is_refused(void **state) {
   (void)state;
   const int extents[4] = {8, 4, 4, 12};
   static const int wrong[][4] = {
-      {3, 4, 4, 4}, {4, 4, 4, 8}, {16, 4, 4, 4}, {-2, 4, 4, 4}, {1, 0, 0, 0}};
+      {3, 4, 4, 4}, {4, 4, 4, 8}, {16, 4, 4, 4}, {-2, 4, 4, 4}, {0, 0, 0, 5}};
   const int block[4] = {4, 4, 4, 4};
   dirac_case c;
   assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 6));
@@ -271,6 +272,11 @@ static void what_cannot_be_cut_is_refused(void **state) {
   }
   must_refuse(c.ctx, KAON_ERR_ARGUMENT,
               kaon_operator_local_part(NULL, block, KAON_HALF, KAON_RECONSTRUCT_18, &local));
+  /* Schwarz methods need even blocks */
+  const kaon_local odd = {{4, 1, 4, 4}, KAON_DOUBLE, KAON_RECONSTRUCT_18, 0};
+  kaon_domains *domains = NULL;
+  must_refuse(c.ctx, KAON_ERR_ARGUMENT, M->ops->local(M, &odd, &local, &domains));
+  assert_null(domains);
   local = local_of(&c, M, block, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   kaon_operator *again = NULL, *inverse = NULL;
   must_refuse(c.ctx, KAON_ERR_UNSUPPORTED,

@@ -69,6 +69,7 @@ static const kaon_action domain_wall = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_inner_diagonal,
+    .halves = KAON_HALVES_SPIN,
     .blocks = 1,
 };
 
@@ -91,8 +92,16 @@ kaon_status kaon_domain_wall_create(kaon_gauge *gauge, const kaon_domain_wall_op
   KAON_TRY(
       kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DOMAIN_WALL, options, &own, NULL, 0));
   KAON_TRY(check(gauge->ctx, &own));
-  KAON_TRY(
-      kaon_family_create(&domain_wall, sizeof(kaon_inner_family), gauge, NULL, own.ls, &family));
+  kaon_lattice *lattice = gauge->lattice;
+  const kaon_space *spaces = kaon_lattice_spinors_5d(lattice, own.ls, KAON_EVEN);
+  if (spaces == NULL)
+    return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
+                     "domain wall: %d sites of the fifth dimension were asked for, but 1 to %d are "
+                     "possible, and at most 2^31 sites of five dimensions on a rank (here %lld); "
+                     "use more ranks for more",
+                     own.ls, KAON_INNER_MAX, (long long)(own.ls * lattice->volume));
+  KAON_TRY(kaon_family_create(&domain_wall, sizeof(kaon_inner_family), lattice, spaces, gauge, NULL,
+                              &family));
   kaon_inner_family *self = (kaon_inner_family *)family;
   self->base.anisotropy = 1;
   self->element = element;

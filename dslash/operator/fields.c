@@ -7,21 +7,13 @@
 #include "dslash/operator/frame.h"
 
 static kaon_status links_current(const kaon_gauge *links, const kaon_gauge *more) {
-  KAON_TRY(kaon_current(links->revision));
+  if (links != NULL) KAON_TRY(kaon_current(links->revision));
   return more != NULL ? kaon_current(more->revision) : KAON_OK;
 }
 
-kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
-                               kaon_gauge *more, int inner, kaon_family **family) {
-  kaon_lattice *lattice = links->lattice;
-  const kaon_space *spaces =
-      action->reals == 24 ? kaon_lattice_spinors_5d(lattice, inner, KAON_EVEN) : lattice->staggered;
-  if (spaces == NULL)
-    return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
-                     "%s: %d sites of the fifth dimension were asked for, but 1 to %d are "
-                     "possible, and at most 2^31 sites of five dimensions on a rank (here %lld); "
-                     "use more ranks for more",
-                     action->name, inner, KAON_INNER_MAX, (long long)(inner * lattice->volume));
+kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_lattice *lattice,
+                               const kaon_space *spaces, kaon_gauge *links, kaon_gauge *more,
+                               kaon_family **family) {
   KAON_TRY(links_current(links, more));
   kaon_family *made = calloc(1, size);
   if (made == NULL)
@@ -35,6 +27,7 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                         .spaces = spaces,
                         .reach = 1,
                         .has_sites = action->site != NULL};
+  kaon_lattice_retain(lattice);
   for (int i = 0; i < 2; i++)
     if (made->links[i] != NULL) kaon_gauge_retain(made->links[i]);
   kaon_status status =
@@ -52,6 +45,7 @@ void kaon_family_release(kaon_family **family) {
   if (gone == NULL || --gone->references > 0) return;
   if (gone->action->release_family != NULL) gone->action->release_family(gone);
   for (int i = 0; i < 2; i++) kaon_gauge_destroy(&gone->links[i]);
+  kaon_lattice_destroy(&gone->lattice);
   kaon_revision_release(&gone->revision);
   free(gone);
 }
@@ -120,6 +114,7 @@ kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
                             kaon_reconstruct reconstruct, int temporal, unsigned sites,
                             kaon_fields **fields) {
   KAON_TRY(kaon_current(family->revision));
+  if (family->links[0] == NULL) reconstruct = KAON_RECONSTRUCT_18; /* there are none to store */
   for (kaon_fields *f = family->first; f != NULL; f = f->next) {
     if (f->precision != precision || f->reconstruct != reconstruct || f->temporal != temporal)
       continue;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "blas/blas.h"
+#include "dslash/operator/site_on.h"
 #include "gauge/gauge_internal.h"
 #include "gauge/temporal.h"
 #include "lib/grid/cuts.h"
@@ -24,10 +25,9 @@
 typedef struct kaon_family kaon_family;
 typedef struct kaon_fields kaon_fields;
 
-/* What acts within a site, T or T^-1, and where a hop applies it. */
+/* What acts within a site; site_on.h: where a hop applies it. */
 typedef enum kaon_site_kind { KAON_SITE_TERM, KAON_SITE_INVERSE } kaon_site_kind;
 enum { KAON_SITE_KINDS = 2 };
-enum { KAON_SITE_NOWHERE = 0, KAON_SITE_ON_HOP = 1, KAON_SITE_ON_X = 2, KAON_SITE_ON_BOTH = 3 };
 
 /* Bits of kaon_fields.sites. */
 static inline unsigned kaon_site_bit(kaon_site_kind kind, int parity) {
@@ -69,7 +69,7 @@ static inline int kaon_form_hops(kaon_form form) {
 typedef struct kaon_action {
   const char *name, *update;     /* for messages: of the action, and of its update function */
   const char *forms[KAON_FORMS]; /* names of the operators; NULL: not offered */
-  int reals;                     /* of a site: 24 or 6 */
+  int reals;                     /* of a site; 0: any number */
   size_t fields_size;            /* a struct that begins with kaon_fields */
   /* Takes the storage of a set of fields. */
   kaon_status (*build)(kaon_fields *fields);
@@ -99,6 +99,7 @@ typedef struct kaon_action {
   kaon_cost (*cost)(const kaon_fields *fields, kaon_form form, int columns);
   /* The diagonal of T as a host vector of `reals` numbers a site. */
   kaon_status (*diagonal)(const kaon_family *family, double *host);
+  kaon_halves halves;                  /* of a site (kaon_couplings) */
   int blocks;                          /* 1: operators can be cut into blocks (kaon_local) */
   const kaon_free_access *free_blocks; /* NULL: no asynchronous blocks */
 } kaon_action;
@@ -109,7 +110,7 @@ struct kaon_family {
   int references; /* one for each set of fields */
   kaon_context *ctx;
   kaon_lattice *lattice;
-  kaon_gauge *links[2];     /* what the fields are made from; [1] may be NULL */
+  kaon_gauge *links[2];     /* what the fields are made from; NULL: fewer, or not from links */
   const kaon_space *spaces; /* of even, odd and all sites, with the fifth dimension */
   double hop;               /* c */
   int reach;                /* sites of the longest hops: 1 or 3 */
@@ -137,10 +138,12 @@ struct kaon_fields {
 
 /* ---- families and fields (fields.c) ---- */
 
-/* Allocates a family of `size` bytes, with one reference; retains the links. inner: sites of the
- * fifth dimension (kaon_space.inner); 1: none. Errors: ARGUMENT (too many of them), MEMORY. */
-kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
-                               kaon_gauge *more, int inner, kaon_family **family);
+/* Allocates a family of `size` bytes, with one reference; retains the lattice and the links.
+ * spaces: of even, odd and all sites. links, more: may be NULL, both for an operator without a
+ * gauge field. Errors: MEMORY, STALE. */
+kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_lattice *lattice,
+                               const kaon_space *spaces, kaon_gauge *links, kaon_gauge *more,
+                               kaon_family **family);
 void kaon_family_release(kaon_family **family);
 /* Fills all sets of the family from the present links. Collective. Errors: STALE (the links
  * are so themselves); those of the action. */
@@ -227,8 +230,8 @@ kaon_status kaon_schur_reserve(kaon_operator *A, kaon_mode mode, int columns);
 
 /* ---- operators with some of the hops (part.c) ---- */
 
-/* Checks for `local` and for couplings. */
-kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how);
+/* Checks for `local` and for couplings. domains: 1: the blocks' domains are wanted too. */
+kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how, int domains);
 kaon_status kaon_coupling_check(const kaon_operator *A, const kaon_coupling *which);
 /* Leaves a new operator that was not applied yet with some of its hops. along = 0: those inside
  * blocks; the operator sends no messages. Else as in kaon_stencil. */

@@ -150,7 +150,7 @@ static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
 static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                               kaon_domains **domains) {
   *local = NULL;
-  KAON_TRY(kaon_local_check(A, how));
+  KAON_TRY(kaon_local_check(A, how, domains != NULL));
   kaon_status status = like(A, 0, how->precision, how->reconstruct, local);
   if (status == KAON_OK) status = kaon_part_make(*local, 0, how->block);
   if (status == KAON_OK && domains != NULL)
@@ -172,15 +172,29 @@ static kaon_status couple(kaon_operator *A, const kaon_coupling *which, kaon_ope
   return status;
 }
 
+static kaon_status reduce(kaon_operator *A, kaon_even_odd form, kaon_operator **reduced) {
+  const kaon_action *action = kaon_fields_of(A)->family->action;
+  *reduced = NULL;
+  if ((form != KAON_EVEN_ODD_SYMMETRIC && form != KAON_EVEN_ODD_ASYMMETRIC) ||
+      action->forms[form] == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "even-odd: operator '%s' has no reduction of form %d (0 symmetric, 1 "
+                     "asymmetric)",
+                     A->ops->name, (int)form);
+  return kaon_lattice_operator_reduce(A, "even-odd", (kaon_form)form, KAON_EVEN, 0, reduced);
+}
+
 /* The methods of the family's operators in this form. */
 static void set_methods(kaon_family *family, kaon_form form) {
   static const kaon_updated_apply updated_apply = {kaon_schur_apply_updated};
-  static const kaon_couplings couplings = {couple};
+  static const kaon_couplings couplings[] = {
+      [KAON_HALVES_COMPONENTS] = {KAON_HALVES_COMPONENTS, couple, reduce},
+      [KAON_HALVES_SPIN] = {KAON_HALVES_SPIN, couple, reduce}};
   const kaon_action *action = family->action;
   const int full = kaon_form_hops(form) == 1;
   const void **capabilities = family->capabilities[form];
   capabilities[KAON_CAPABILITY_FREE_BLOCKS] = action->free_blocks;
-  if (full) capabilities[KAON_CAPABILITY_COUPLINGS] = &couplings;
+  if (full) capabilities[KAON_CAPABILITY_COUPLINGS] = &couplings[action->halves];
   if (form == KAON_FORM_SYMMETRIC) capabilities[KAON_CAPABILITY_UPDATED_APPLY] = &updated_apply;
   family->ops[form] =
       (kaon_operator_ops){.name = action->forms[form],

@@ -32,18 +32,18 @@ kaon_status kaon_coupling_check(const kaon_operator *A, const kaon_coupling *whi
   return KAON_OK;
 }
 
-kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how) {
+kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how, int domains) {
   static const char names[] = "XYZT";
   const kaon_lattice *lattice = kaon_fields_of(A)->family->lattice;
   const int *extents = lattice->extents;
   KAON_TRY(check_whole(A, "local part"));
   for (int mu = 0; mu < 4; mu++) {
     const int n = how->block[mu];
-    if (n != 0 && (n < 2 || n % 2 != 0 || extents[mu] % n != 0))
+    if (n != 0 && (n < 1 || extents[mu] % n != 0 || (domains && n % 2 != 0)))
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                       "local part: a block has extent %d in %c, but an even divisor of the rank's "
-                       "%d is needed (0: all of it)",
-                       n, names[mu], extents[mu]);
+                       "local part: a block has extent %d in %c, but %s divisor of the rank's %d "
+                       "is needed (0: all of it)",
+                       n, names[mu], domains ? "an even" : "a", extents[mu]);
     /* With an odd number of blocks around the torus, the first and the last would have one
      * colour. */
     const int extent = n != 0 ? n : extents[mu], number = lattice->global[mu] / extent;

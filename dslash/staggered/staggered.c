@@ -69,7 +69,8 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
   kaon_status status = KAON_OK;
   KAON_TRY(kaon_options_share(ctx, KAON_OK, KAON_OPTIONS_STAGGERED, options, &own, NULL, 0));
   KAON_TRY(refuse(links, naik, &own));
-  KAON_TRY(kaon_family_create(&staggered, sizeof(kaon_staggered_family), links, naik, 1, &family));
+  KAON_TRY(kaon_family_create(&staggered, sizeof(kaon_staggered_family), links->lattice,
+                              links->lattice->staggered, links, naik, &family));
   kaon_staggered_family *self = (kaon_staggered_family *)family;
   self->options = own;
   family->hop = 1;

@@ -26,6 +26,7 @@ static const kaon_action dirac = {
     .halos = kaon_spinor_halos,
     .cost = kaon_spinor_cost,
     .diagonal = kaon_clover_diagonal,
+    .halves = KAON_HALVES_SPIN,
     .blocks = 1,
     .free_blocks = &kaon_spinor_free_blocks,
 };
@@ -38,7 +39,8 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
   kaon_family *family = NULL;
   KAON_TRY(kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DIRAC, options, &own, NULL, 0));
   const kaon_action *action = own.mu != 0 ? &kaon_twisted_action : &dirac;
-  KAON_TRY(kaon_family_create(action, sizeof(kaon_dirac_family), gauge, NULL, 1, &family));
+  KAON_TRY(kaon_family_create(action, sizeof(kaon_dirac_family), gauge->lattice,
+                              gauge->lattice->spinors, gauge, NULL, &family));
   kaon_dirac_family *self = (kaon_dirac_family *)family;
   self->kappa = own.kappa;
   self->csw = own.csw;

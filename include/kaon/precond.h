@@ -200,8 +200,7 @@ KAON_API kaon_status kaon_precond_auto(kaon_operator *A, int method, int columns
  * every block. An even-odd reduction becomes the reduction of the cut operator, with the same
  * clover blocks.
  *
- * - `block`: extents of the blocks in x, y, z, t. They are even and divide the rank's part. An
- *   extent equal to the part's also cuts the hops around an undivided lattice. 0: hops of that
+ * - `block`: extents of the blocks in x, y, z, t. They divide the rank's part. An extent equal to the part's also cuts the hops around an undivided lattice. 0: hops of that
  *   direction are cut between ranks only. For a matrix: `block[0]` rows a block, 0: all
  * - `precision`, `reconstruct`: of the result's vectors and links. Links and clover blocks are
  *   shared with A where it has them so

@@ -1,4 +1,4 @@
-/* lattice.c - lattices and the spinor spaces on them. */
+/* lattice.c - lattices and the spaces on them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,11 +43,17 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
                                                                        : KAON_OK;
 }
 
-/* Defines the spaces of even, odd and all sites. */
-static void define_spaces(kaon_lattice *lattice, int ncomp, int inner, kaon_space spaces[3]) {
+/* The list's spaces of this kind, or new ones. NULL: out of memory. */
+static const kaon_space *spaces_of(kaon_lattice *lattice, int reals, int inner) {
   const kaon_stencil *stencil = &lattice->stencil;
+  kaon_lattice_spaces *spaces = lattice->spaces;
+  while (spaces != NULL && (spaces->of->ncomp != reals || spaces->of->inner != inner))
+    spaces = spaces->next;
+  if (spaces != NULL) return spaces->of;
+  spaces = malloc(sizeof *spaces);
+  if (spaces == NULL) return NULL;
   for (int parity = KAON_EVEN; parity <= KAON_FULL; parity++)
-    spaces[parity] = (kaon_space){
+    spaces->of[parity] = (kaon_space){
         .ctx = lattice->ctx,
         .lattice = lattice,
         .parity = (kaon_parity)parity,
@@ -55,8 +61,11 @@ static void define_spaces(kaon_lattice *lattice, int ncomp, int inner, kaon_spac
         .nblocks = (parity == KAON_FULL ? 2 : 1) * inner * stencil->nblocks,
         .nsites = inner * (parity == KAON_FULL ? lattice->volume : stencil->sites[parity]),
         .width = stencil->width,
-        .ncomp = ncomp,
+        .ncomp = reals,
         .complex_space = 1};
+  spaces->next = lattice->spaces;
+  lattice->spaces = spaces;
+  return spaces->of;
 }
 
 static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
@@ -76,9 +85,10 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
     KAON_TRY(kaon_faces_create(made));
     KAON_TRY(kaon_ghosts_create(made));
   }
-  define_spaces(made, 24, 1, made->spinors);
-  define_spaces(made, 6, 1, made->staggered);
-  return KAON_OK;
+  made->spinors = spaces_of(made, 24, 1);
+  made->staggered = spaces_of(made, 6, 1);
+  return KAON_CHECK_MEMORY(ctx, made->spinors != NULL && made->staggered != NULL,
+                           "lattice: out of host memory for its spaces");
 }
 
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
@@ -116,9 +126,9 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
   kaon_lattice *gone = *lattice;
   *lattice = NULL;
   if (--gone->references > 0) return;
-  while (gone->inner_spinors != NULL) {
-    kaon_inner_spaces *first = gone->inner_spinors;
-    gone->inner_spinors = first->next;
+  while (gone->spaces != NULL) {
+    kaon_lattice_spaces *first = gone->spaces;
+    gone->spaces = first->next;
     free(first);
   }
   kaon_halos_destroy(gone);
@@ -164,18 +174,17 @@ const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity pari
 }
 
 const kaon_space *kaon_lattice_spinors_5d(kaon_lattice *lattice, int ls, kaon_parity parity) {
-  if (lattice == NULL || !is_parity(parity) || ls < 1 || ls > KAON_INNER_MAX) return NULL;
-  if (ls == 1) return &lattice->spinors[parity];
-  const kaon_space *all = &lattice->spinors[KAON_FULL];
-  if (all->nblocks * all->width * ls > INT32_MAX) return NULL; /* places have 31-bit indices */
-  kaon_inner_spaces *spaces = lattice->inner_spinors;
-  while (spaces != NULL && spaces->spinors->inner != ls) spaces = spaces->next;
-  if (spaces == NULL) {
-    spaces = malloc(sizeof *spaces);
-    if (spaces == NULL) return NULL;
-    define_spaces(lattice, 24, ls, spaces->spinors);
-    spaces->next = lattice->inner_spinors;
-    lattice->inner_spinors = spaces;
-  }
-  return &spaces->spinors[parity];
+  if (lattice == NULL || !is_parity(parity)) return NULL;
+  return kaon_lattice_space(lattice, parity, 24, ls);
+}
+
+const kaon_space *kaon_lattice_space(kaon_lattice *lattice, kaon_parity parity, int reals,
+                                     int inner) {
+  if (inner < 1 || inner > KAON_INNER_MAX) return NULL;
+  const kaon_space *flat = spaces_of(lattice, reals, 1); /* kaon_vector_flat finds it */
+  if (flat == NULL) return NULL;
+  if (inner > 1 && flat[KAON_FULL].nblocks * flat->width * inner > INT32_MAX)
+    return NULL; /* places have 31-bit indices */
+  const kaon_space *spaces = spaces_of(lattice, reals, inner);
+  return spaces != NULL ? &spaces[parity] : NULL;
 }

@@ -115,7 +115,7 @@ kaon_vector kaon_vector_flat(const kaon_vector *v) {
   kaon_vector flat = *v;
   flat.owns = 0;
   if (v->space->inner > 1) {
-    flat.space = &v->space->lattice->spinors[v->space->parity];
+    flat.space = kaon_lattice_space(v->space->lattice, v->space->parity, v->space->ncomp, 1);
     flat.nrhs *= v->space->inner;
   }
   return flat;
