@@ -22,22 +22,27 @@ typedef struct kaon_dependence {
   int site[4]; /* the aggregate, in the whole coarse lattice */
 } kaon_dependence;
 
-/* A transfer without numbers. Collective. Errors: MEMORY, NOT_BUILT. */
+/* A transfer without numbers. `aggregates` and the fine space must outlive it. Collective. Errors:
+ * ARGUMENT (another lattice, one parity, a fifth dimension, halves that are not whole complex
+ * numbers), UNSUPPORTED (more vectors or reals than kernels hold), MEMORY, NOT_BUILT. */
 kaon_status kaon_transfer_create(const kaon_aggregates *aggregates, const kaon_space *fine,
                                  kaon_halves halves, int vectors, kaon_precision precision,
                                  kaon_transfer **transfer);
 void kaon_transfer_destroy(kaon_transfer **transfer);
 
 /* V = v, orthonormalised twice on every aggregate. v: n columns of the fine space in double or
- * single precision, which hold V in the operator's own components afterwards. Collective.
- * *dependence NULL: not wanted; the same on all ranks. Errors: SINGULAR (a dependent vector). */
+ * single precision, in which it is done, and which hold V in the operator's own components
+ * afterwards. Collective. *dependence: the first dependent vector and the first aggregate where it
+ * is one, the same on all ranks (NULL: not wanted). Errors: SINGULAR (a dependent vector; v and V
+ * are lost), SHAPE, PRECISION, MEMORY. */
 kaon_status kaon_transfer_set(kaon_transfer *transfer, kaon_vector *v, kaon_dependence *dependence);
-/* Column k of y, which has n columns, = half `half` of vector k. */
+/* Column k of y, which has n columns, = half `half` of vector k. Errors: ARGUMENT, SHAPE,
+ * PRECISION. */
 kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vector *y);
 
 /* coarse = V^dagger fine. fine = V coarse, or fine += V coarse if `add`. The columns of the gate of
- * `pass`, which has no sums (NULL: all). fine is of the transfer's precision, coarse of
- * coarse_precision. */
+ * `pass`, which has no sums (NULL: all); others are neither read nor written. fine is of the
+ * transfer's precision, coarse of coarse_precision. Errors: SHAPE, PRECISION. */
 kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
                                    kaon_vector *coarse, const kaon_pass *pass);
 kaon_status kaon_transfer_prolong(const kaon_transfer *transfer, const kaon_vector *coarse, int add,

@@ -26,8 +26,12 @@ typedef struct kaon_aggregate_view {
   int aligned;
 } kaon_aggregate_view;
 
-/* Numbers of a site and half of the Gram matrices: element (i, j), 0 <= i, j < n, of lane l is at
- *   (((coarse block * 2 + half) * n * n + i * n + j) * 2 + reim) * width + l. */
+/* The largest basis that kernels accept. */
+enum { KAON_TRANSFER_VECTORS = 128, KAON_TRANSFER_REALS = 512 };
+
+/* Gram matrices and their factors: element (i, j), 0 <= i <= j < n, of lane l is at
+ *   (((coarse block * 2 + half) * n * n + i * n + j) * 2 + reim) * width + l.
+ * Elements below the diagonal may have any value. */
 typedef struct kaon_transfer_args {
   kaon_aggregate_view aggregates;
   int fine_reals; /* of a fine site */
@@ -41,7 +45,7 @@ typedef struct kaon_transfer_args {
   double *gram; /* factors replace it */
   /* [(coarse place) * 2 + half]: 1 + the first vector that depends on those before it; 0: none */
   int32_t *dependent;
-  double least; /* factor: a pivot below `least` times its diagonal element is a dependent vector */
+  double least; /* factor: a pivot below `least` times its diagonal element: a dependent vector */
   kaon_gate gate;
 } kaon_transfer_args;
 

@@ -69,11 +69,12 @@ static const kaon_space *spaces_of(kaon_lattice *lattice, int reals, int inner) 
 }
 
 static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
-                         kaon_lattice *made) {
+                         const int grid[4], kaon_lattice *made) {
   made->references = 1;
   made->ctx = ctx;
   kaon_context_retain(ctx);
   memcpy(made->global, extents, sizeof made->global);
+  memcpy(made->grid, grid, sizeof made->grid);
   made->boundary_t = boundary_t;
   KAON_TRY(kaon_rank_grid_place(made));
   const int *n = made->extents;
@@ -91,10 +92,10 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
                            "lattice: out of host memory for its spaces");
 }
 
-kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
-                                kaon_lattice **lattice) {
-  if (lattice != NULL) *lattice = NULL;
-  KAON_ENTER(ctx, ctx, extents, lattice);
+kaon_status kaon_lattice_create_on(kaon_context *ctx, const int extents[4],
+                                   kaon_boundary boundary_t, const int grid[4],
+                                   kaon_lattice **lattice) {
+  *lattice = NULL;
   kaon_status status = kaon_lattice_check(ctx, extents);
   if (status == KAON_OK && boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
     status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -107,7 +108,7 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
   KAON_TRY(kaon_same(ctx, status, "lattice", given, 5));
   kaon_lattice *made = calloc(1, sizeof *made);
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory");
-  if (status == KAON_OK) status = build(ctx, extents, boundary_t, made);
+  if (status == KAON_OK) status = build(ctx, extents, boundary_t, grid, made);
   status = kaon_agree(ctx, status);
   if (status != KAON_OK) {
     if (made != NULL) kaon_lattice_destroy(&made);
@@ -115,6 +116,13 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
   }
   *lattice = made;
   return KAON_OK;
+}
+
+kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                                kaon_lattice **lattice) {
+  if (lattice != NULL) *lattice = NULL;
+  KAON_ENTER(ctx, ctx, extents, lattice);
+  return kaon_lattice_create_on(ctx, extents, boundary_t, ctx->comm->grid, lattice);
 }
 
 void kaon_lattice_retain(kaon_lattice *lattice) {

@@ -94,11 +94,8 @@ kaon_status kaon_ranks_grid(const int extents[4], int ranks, int grid[4]) {
 
 static kaon_status find_grid(kaon_lattice *lattice) {
   const kaon_context *ctx = lattice->ctx;
-  const int *n = lattice->global, *g = ctx->comm->grid;
-  if (g[0] == 0) return find(ctx, n, ctx->comm->ranks, lattice->grid);
-  KAON_TRY(check(ctx, n, g));
-  memcpy(lattice->grid, g, sizeof lattice->grid);
-  return KAON_OK;
+  if (lattice->grid[0] == 0) return find(ctx, lattice->global, ctx->comm->ranks, lattice->grid);
+  return check(ctx, lattice->global, lattice->grid);
 }
 
 static int rank_at(const int grid[4], const int at[4]) {

@@ -116,7 +116,11 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
 kaon_status kaon_site_order_build(kaon_lattice *lattice);
 void kaon_lattice_retain(kaon_lattice *lattice);
 
-/* Computes rank grid, origin, local extents and neighbours from the global extents
+/* kaon_lattice_create on this grid of ranks; all 0: one is chosen. Collective. */
+kaon_status kaon_lattice_create_on(kaon_context *ctx, const int extents[4],
+                                   kaon_boundary boundary_t, const int grid[4],
+                                   kaon_lattice **lattice);
+/* Computes rank grid (if it is all 0), origin, local extents and neighbours from the global extents
  * (lib/grid/rank_grid.c). Errors: ARGUMENT (the grid does not divide the extents evenly). */
 kaon_status kaon_rank_grid_place(kaon_lattice *lattice);
 /* Checks that the extents of a whole lattice are valid (lib/grid/lattice.c). */
