@@ -14,8 +14,6 @@
 /* RANGES: see above. BLOCK_SITES: most sites of a block; their packets of a column are a line.
  * FULL_BLOCKS: if there are fewer blocks, they get fewer sites. */
 enum { RANGES = 4, BLOCK_SITES = 8, FULL_BLOCKS = 264 };
-/* Where T acts (KAON_SITE_... of dslash/operator/frame.h). */
-enum { ON_HOP = 1, ON_X = 2 };
 /* Sources of hops: a site of this rank, or one of these, from GHOSTS downwards. */
 enum { DROPPED = -1, GHOSTS = -2 };
 
@@ -23,10 +21,10 @@ typedef struct coarse_call {
   kaon_sites sites;
   int parity; /* in coordinates on the rank */
   int reals, packets, nrhs, tiles;
-  int pack;      /* of matrix fields */
-  int near;      /* sites of a block */
-  int beside;    /* packets of rows that it works on at a time */
-  int splits;    /* threads that share the ranges */
+  int pack;       /* of matrix fields */
+  int near;       /* sites of a block */
+  int beside;     /* packets of rows that it works on at a time */
+  int splits;     /* threads that share the ranges */
   int64_t groups; /* of `near` sites */
   int chunks, first_chunk;
   int part, on, along, overlaps, peered;
@@ -96,10 +94,9 @@ KAON_DEVICE void sources_find(const coarse_call &a, int64_t group,
   for (int i = (int)threadIdx.x; i < KAON_DIRS * a.near; i += (int)blockDim.x) {
     const int near = i % a.near, dir = i / a.near;
     const int64_t at = group * a.near + near;
-    sources[dir][near] =
-        at < a.sites.nsites
-            ? source_of(a, kaon_here_of(&a.sites, a.parity, (int32_t)at), dir)
-            : DROPPED;
+    sources[dir][near] = at < a.sites.nsites
+                             ? source_of(a, kaon_here_of(&a.sites, a.parity, (int32_t)at), dir)
+                             : DROPPED;
   }
 }
 
@@ -167,8 +164,7 @@ KAON_DEVICE void site_add(const coarse_call &a, const place &p, int row, int ran
 /* Writes the sums of all ranges: of T, or of the hops. */
 template <bool HALF, int COLUMNS>
 KAON_DEVICE void ranges_write(const coarse_call &a, const column_tile &c, const place &p, bool site,
-                              const int32_t (*sources)[BLOCK_SITES], int64_t half,
-                              const room &s) {
+                              const int32_t (*sources)[BLOCK_SITES], int64_t half, const room &s) {
   if (!p.active) return;
   for (int row = p.row; row < a.packets; row += a.beside)
     for (int range = p.split; range < RANGES; range += a.splits) {
@@ -211,10 +207,10 @@ KAON_DEVICE void middle_write(const coarse_call &a, const column_tile &c, const 
       if (hops) {
         const numbers d = ranges_sum<COLUMNS>(a, s, at);
         s.hops[at] = d;
-        if (a.on & ON_HOP) numbers_add(&middle, a.b, d);
+        if (a.on & KAON_SITE_ON_HOP) numbers_add(&middle, a.b, d);
       }
       if (!site) continue;
-      if (a.x.data != NULL && (a.on & ON_X))
+      if (a.x.data != NULL && (a.on & KAON_SITE_ON_X))
         numbers_add(&middle, a.a,
                     numbers_at(a.x, p.at, a.nrhs, a.packets, column_of(c, k))[row * KAON_LANES]);
       s.middle[at] = middle;
@@ -227,8 +223,7 @@ KAON_DEVICE void sums_add(const coarse_call &a, const room &s, int k, int column
   if (a.sums.sum.state == NULL) return;
   double norm = 0, re = 0, im = 0;
 #pragma unroll
-  for (int i = 0; i < PACK; i++)
-    norm += (double)v_fma(d.c[i].re, d.c[i].re, d.c[i].im * d.c[i].im);
+  for (int i = 0; i < PACK; i++) norm += (double)v_fma(d.c[i].re, d.c[i].re, d.c[i].im * d.c[i].im);
   *sum_at(s, k, 0) += norm;
   if (a.w.data == NULL || !sums_want(a.sums, 1)) return;
   const numbers w = numbers_at(a.w, p.at, a.nrhs, a.packets, column)[row * KAON_LANES];
@@ -255,10 +250,9 @@ KAON_DEVICE void results_store(const coarse_call &a, const column_tile &c, const
       const int column = c.first + k, at = room_at(a, k, row, p.near);
       numbers d = numbers_zero();
       if (site) d = ranges_sum<COLUMNS>(a, s, at);
-      if (hops && !(a.on & ON_HOP)) numbers_add(&d, a.b, s.hops[at]);
-      if (a.x.data != NULL && !(a.on & ON_X))
-        numbers_add(&d, a.a,
-                    numbers_at(a.x, p.at, a.nrhs, a.packets, column)[row * KAON_LANES]);
+      if (hops && !(a.on & KAON_SITE_ON_HOP)) numbers_add(&d, a.b, s.hops[at]);
+      if (a.x.data != NULL && !(a.on & KAON_SITE_ON_X))
+        numbers_add(&d, a.a, numbers_at(a.x, p.at, a.nrhs, a.packets, column)[row * KAON_LANES]);
       numbers_at(a.out, p.at, a.nrhs, a.packets, column)[row * KAON_LANES] = d;
       sums_add(a, s, k, column, p, row, d);
     }

@@ -76,8 +76,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const int tile = (int)(blockIdx.x % (unsigned)a.tiles);
   const unsigned rest = blockIdx.x / (unsigned)a.tiles;
   const int row = (int)(rest % (unsigned)a.packets);
-  const int64_t place = (int64_t)(rest / (unsigned)a.packets) * DENSE_SITES +
-                        threadIdx.x % DENSE_SITES;
+  const int64_t place =
+      (int64_t)(rest / (unsigned)a.packets) * DENSE_SITES + threadIdx.x % DENSE_SITES;
   const int share = (int)threadIdx.x / DENSE_SITES;
   kaon_wait_for_previous();
   const bool is_site = a.order[place] >= 0;
@@ -118,6 +118,5 @@ extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,
                                                const kaon_dense_args *args) {
   const dense_call a = call_of(args);
   const int64_t groups = a.blocks * KAON_LANES / DENSE_SITES;
-  kaon_cuda_launch(launch, coarse_dense, (unsigned)(groups * a.packets * a.tiles), KAON_THREADS,
-                   a);
+  kaon_cuda_launch(launch, coarse_dense, (unsigned)(groups * a.packets * a.tiles), KAON_THREADS, a);
 }

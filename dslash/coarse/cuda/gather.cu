@@ -32,7 +32,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (uint32_t i = (blockIdx.x - a.first[dir]) * blockDim.x + threadIdx.x; i < all;
        i += blocks * blockDim.x) {
     const uint32_t n = i % ghosts, unit = i / ghosts;
-    const int packet = (int)(unit % (uint32_t)a.packets), column = (int)(unit / (uint32_t)a.packets);
+    const int packet = (int)(unit % (uint32_t)a.packets),
+              column = (int)(unit / (uint32_t)a.packets);
     if (!inner_gate_open(a.gate, column)) continue;
     const kaon_here from = kaon_sender_of(&a.sites, &a.face[dir & 3], a.parity, dir, n);
     numbers_at(to, n, a.nrhs, a.packets, column)[packet * KAON_LANES] =

@@ -16,9 +16,9 @@ typedef struct inverse_call {
 
 /* A block's matrix. */
 typedef struct square {
-  int n, step;     /* of `held`, from row to row */
-  double2 *held;   /* NULL: in the field */
-  real *field;     /* column 0 of the site's inverse, row 0 */
+  int n, step;   /* of `held`, from row to row */
+  double2 *held; /* NULL: in the field */
+  real *field;   /* column 0 of the site's inverse, row 0 */
   int pack;
   int64_t columns; /* reals from column to column */
 } square;
@@ -157,10 +157,6 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   extern __shared__ __align__(16) char inverse_shared[];
   const int64_t place = blockIdx.x;
   kaon_wait_for_previous();
-  if (!a.site_places[place]) {
-    if (threadIdx.x == 0) a.worst[place] = 0;
-    return;
-  }
   double2 *factors = (double2 *)inverse_shared;
   int *rows = (int *)(factors + a.n);
   square s;
@@ -173,6 +169,12 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   s.held = NULL;
   square to = s;
   to.field = (real *)a.inverse.data + first;
+  if (!a.site_places[place]) {
+    if (threadIdx.x == 0) a.worst[place] = 0;
+    for (int e = (int)threadIdx.x; e < a.n * a.n; e += KAON_THREADS)
+      put(to, e % a.n, e / a.n, make_double2(0, 0));
+    return;
+  }
   /* `rows` takes as many bytes as n / 4 numbers, rounded up. */
   if (a.shared) to.held = factors + a.n + (a.n + 3) / 4;
   for (int e = (int)threadIdx.x; e < a.n * a.n; e += KAON_THREADS)

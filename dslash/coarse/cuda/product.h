@@ -15,7 +15,8 @@ enum {
 /* A packet of a vector, or the sums of a thread. */
 typedef struct __align__(16) numbers {
   vcomplex c[PACK];
-} numbers;
+}
+numbers;
 
 KAON_DEVICE numbers numbers_zero(void) {
   numbers d;
@@ -60,10 +61,9 @@ KAON_DEVICE matrix_rows<HALF> matrix_of(const kaon_view &v, int64_t at, int64_t 
   const int64_t unit = at / KAON_LANES * columns;
   const int lane = (int)(at % KAON_LANES);
   matrix_rows<HALF> m;
-  m.at = (const char *)v.data +
-         (unit * reals * KAON_LANES + lane * pack +
-          kaon_component_offset(2 * PACK * row, KAON_LANES, pack)) *
-             size;
+  m.at = (const char *)v.data + (unit * reals * KAON_LANES + lane * pack +
+                                 kaon_component_offset(2 * PACK * row, KAON_LANES, pack)) *
+                                    size;
   m.scale = HALF ? v.scale + unit * KAON_LANES + lane : NULL;
   m.step = (int64_t)reals * KAON_LANES * size;
   return m;
@@ -82,7 +82,7 @@ template <bool HALF>
 KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, real *unit) {
   numbers d;
   if constexpr (HALF) {
-    const words<4 * PACK> x = read_once<4 * PACK>(m.at + j * m.step);
+    const words<4 *PACK> x = read_once<4 * PACK>(m.at + j * m.step);
 #pragma unroll
     for (int i = 0; i < PACK; i++) d.c[i] = integers_of(x.w[i]);
     *unit = (real)kaon_half_unit(__ldg(m.scale + j * KAON_LANES));
