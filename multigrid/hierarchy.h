@@ -45,6 +45,9 @@ typedef struct kaon_multigrid {
   kaon_multigrid_info info;
 } kaon_multigrid;
 
+/* Makes the reduction that a level's smoother, or the solver of a large coarsest level, works on. It
+ * can be made only once the level has numbers. */
+kaon_status kaon_level_reduce(kaon_mg_level *level);
 /* The operator K of a level that is not the coarsest: a cycle (cycle.c). It belongs to the level.
  * Errors: MEMORY. */
 kaon_status kaon_cycle_create(kaon_mg_level *level);

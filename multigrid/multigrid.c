@@ -44,6 +44,12 @@ static kaon_status complete(const kaon_operator *A, kaon_multigrid_options *o) {
   int part[4], whole[4], level = 0;
   memcpy(part, lattice->extents, sizeof part);
   memcpy(whole, lattice->global, sizeof whole);
+  if (o->precision[0] == KAON_DOUBLE || o->precision[1] == KAON_DOUBLE ||
+      o->precision[2] == KAON_DOUBLE)
+    return kaon_fail(
+        A->ctx, KAON_ERR_ARGUMENT,
+        "multigrid: a level in double precision was asked for, but single and half are "
+        "possible; the solver that it preconditions may be in double");
   if (asked == 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
@@ -107,7 +113,8 @@ static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
 static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_coarse_links links = {NULL, {NULL}};
   const kaon_operator *A = level->A;
-  const int n = level->vectors;
+  const int n = level->vectors, number = level->below->number;
+  const int half_below = level->below->below != NULL && mg->options.precision[number] == KAON_HALF;
   KAON_TRY(kaon_aggregates_create(A->space->lattice, mg->options.block[level->number],
                                   &level->aggregates));
   KAON_TRY(kaon_transfer_create(level->aggregates, A->space, couplings_of(A)->halves, n,
@@ -117,7 +124,7 @@ static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_status status =
       kaon_coarse_links_create(level->aggregates->coarse, 4 * n, t->coarse_precision, &links);
   if (status == KAON_OK)
-    status = kaon_coarse_create(&links, t->coarse_precision, 0, &level->below->A);
+    status = kaon_coarse_create(&links, t->coarse_precision, half_below, &level->below->A);
   kaon_coarse_links_destroy(&links);
   KAON_TRY(status);
   return kaon_cycle_create(level);
@@ -138,6 +145,39 @@ static kaon_status build(kaon_multigrid *mg) {
     if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
   }
   return KAON_OK;
+}
+
+/* Gives level 0, whose basis has numbers, another precision. */
+static kaon_status change_precision(kaon_multigrid *mg, kaon_precision precision) {
+  kaon_mg_level *level = &mg->level[0], made = *level;
+  if (level->A->precision == precision) return KAON_OK;
+  made.A = made.reduced = made.K = NULL;
+  made.transfer = NULL;
+  made.rooms = NULL;
+  kaon_status status = in_precision(mg->A, precision, &made.A);
+  if (status == KAON_OK) status = kaon_level_reduce(&made);
+  if (status == KAON_OK)
+    status = kaon_transfer_create(made.aggregates, made.A->space, couplings_of(made.A)->halves,
+                                  made.vectors, precision, &made.transfer);
+  if (status == KAON_OK) status = kaon_vector_copy(made.transfer->basis, level->transfer->basis);
+  if (status == KAON_OK) status = kaon_cycle_create(&made);
+  kaon_mg_level *gone = status == KAON_OK ? level : &made;
+  kaon_cycle_clear(gone);
+  kaon_operator_destroy(&gone->K);
+  kaon_operator_destroy(&gone->reduced);
+  kaon_operator_destroy(&gone->A);
+  kaon_transfer_destroy(&gone->transfer);
+  if (status != KAON_OK) return status;
+  *level = made;
+  *(kaon_mg_level **)level->K->self = level;
+  return KAON_OK;
+}
+
+/* The set-up is in single precision. */
+static kaon_status set_up(kaon_multigrid *mg, int rounds, int fresh) {
+  KAON_TRY(change_precision(mg, KAON_SINGLE));
+  KAON_TRY(kaon_multigrid_setup(mg, rounds, fresh));
+  return change_precision(mg, mg->options.precision[0]);
 }
 
 /* ---- the operator ---- */
@@ -197,7 +237,7 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
   kaon_made_of(K->revision, A->revision);
   KAON_TRY(complete(A, &mg->options));
   KAON_TRY(build(mg));
-  return kaon_multigrid_setup(mg, mg->options.setup, 1);
+  return set_up(mg, mg->options.setup, 1);
 }
 
 kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
@@ -210,7 +250,7 @@ kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options
   kaon_operator *made = kaon_operator_new((kaon_operator){.ops = &multigrid_ops,
                                                           .ctx = A->ctx,
                                                           .space = A->space,
-                                                          .precision = KAON_SINGLE,
+                                                          .precision = own.precision[0],
                                                           .exponent = -A->exponent},
                                           sizeof(kaon_multigrid));
   kaon_status status = made != NULL
@@ -272,7 +312,7 @@ kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how) 
   mg->info = (kaon_multigrid_info){.size = 0};
   const int rebuild = how == KAON_MULTIGRID_REBUILD;
   const int rounds = rebuild ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
-  const kaon_status status = kaon_multigrid_setup(mg, rounds, rebuild);
+  const kaon_status status = set_up(mg, rounds, rebuild);
   kaon_made_anew(K->revision, status);
   return status;
 }
