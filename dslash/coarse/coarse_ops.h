@@ -6,12 +6,16 @@
  * j at a site is column j of that site's matrix. So Galerkin products write it in place. */
 #pragma once
 
+#include "dslash/operator/site_on.h"
 #include "lib/core/launch.h"
 #include "lib/vector/layout.h"
 
+enum { KAON_COARSE_REALS = 256 }; /* the most numbers of a site */
+
 /* out = a [T] x + b [T] D in on the sites of `parity`, with D in (X) = sum over directions d of
  * hop[d](X) in(X + d). T is a matrix field; `on` says where it acts (KAON_SITE_... of
- * dslash/operator/frame.h). */
+ * dslash/operator/site_on.h). Each number of D in is a sum over directions 0 to 7, and in each over
+ * the numbers of the neighbour. */
 typedef struct kaon_coarse_args {
   const kaon_stencil *stencil;
   int parity;
@@ -33,6 +37,7 @@ typedef struct kaon_coarse_args {
    * `reals` reals (kaon_ghost_index), by direction of the hops that read them. */
   int part;
   kaon_view ghost[KAON_DIRS];
+  const kaon_peer_exchange *peer; /* the exchange whose messages this part waits for; NULL: none */
 } kaon_coarse_args;
 
 /* Fills messages: ghosts for hops of the other ranks' sites of `parity`, from `in`. */
@@ -41,11 +46,12 @@ typedef struct kaon_coarse_gather_args {
   int parity, reals, nrhs;
   kaon_view in;
   kaon_view send[KAON_DIRS];
+  const kaon_peer_exchange *peer; /* not NULL: the kernel sends by itself */
   kaon_gate gate;
 } kaon_coarse_gather_args;
 
 /* inverse(X) = matrix(X)^-1 for every site of `blocks` blocks, by elimination with pivots in
- * double. worst: device memory, one double for each place: the estimate |matrix|_1 |inverse|_1;
+ * double; 0 in masked lanes. worst: device memory, one double for each place: the estimate |matrix|_1 |inverse|_1;
  * infinity if there is no inverse, 0 in masked lanes. */
 typedef struct kaon_coarse_inverse_args {
   int64_t blocks;

@@ -114,6 +114,7 @@ kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
                             kaon_reconstruct reconstruct, int temporal, unsigned sites,
                             kaon_fields **fields) {
   KAON_TRY(kaon_current(family->revision));
+  if (family->links[0] == NULL) reconstruct = KAON_RECONSTRUCT_18; /* there are none to store */
   for (kaon_fields *f = family->first; f != NULL; f = f->next) {
     if (f->precision != precision || f->reconstruct != reconstruct || f->temporal != temporal)
       continue;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "blas/blas.h"
+#include "dslash/operator/site_on.h"
 #include "gauge/gauge_internal.h"
 #include "gauge/temporal.h"
 #include "lib/grid/cuts.h"
@@ -24,10 +25,9 @@
 typedef struct kaon_family kaon_family;
 typedef struct kaon_fields kaon_fields;
 
-/* What acts within a site, T or T^-1, and where a hop applies it. */
+/* What acts within a site; site_on.h: where a hop applies it. */
 typedef enum kaon_site_kind { KAON_SITE_TERM, KAON_SITE_INVERSE } kaon_site_kind;
 enum { KAON_SITE_KINDS = 2 };
-enum { KAON_SITE_NOWHERE = 0, KAON_SITE_ON_HOP = 1, KAON_SITE_ON_X = 2, KAON_SITE_ON_BOTH = 3 };
 
 /* Bits of kaon_fields.sites. */
 static inline unsigned kaon_site_bit(kaon_site_kind kind, int parity) {

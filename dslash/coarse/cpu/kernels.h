@@ -3,7 +3,10 @@
 
 #include "dslash/coarse/coarse_ops.h"
 #include "lib/core/kernel.h"
+#include "lib/cpu/reduce.h"
 
+void KAON_EXPORT(kaon_coarse_gather)(const kaon_launch *launch,
+                                     const kaon_coarse_gather_args *args);
 void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
                                       const kaon_coarse_inverse_args *args);
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
