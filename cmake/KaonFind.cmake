@@ -1,5 +1,5 @@
 # kaon_find(name header library): makes the imported target KaonFound::<name> if header and library are found, in CMAKE_PREFIX_PATH
-# first, else by pkg-config. KAON_FOUND_<name> says whether.
+# first, else by pkg-config. KAON_FOUND_<name> says whether; KAON_<name>_INCLUDE and KAON_<name>_LIBRARY are its folders and files.
 function(kaon_find name header library)
   string(TOUPPER ${name} upper)
   set(roots ${${upper}_ROOT} $ENV{${upper}_ROOT})
@@ -23,6 +23,8 @@ function(kaon_find name header library)
     if(KAON_PC_${name}_FOUND)
       add_library(KaonFound::${name} INTERFACE IMPORTED GLOBAL)
       target_link_libraries(KaonFound::${name} INTERFACE PkgConfig::KAON_PC_${name})
+      set(KAON_${name}_INCLUDE ${KAON_PC_${name}_INCLUDE_DIRS} PARENT_SCOPE)
+      set(KAON_${name}_LIBRARY ${KAON_PC_${name}_LINK_LIBRARIES} PARENT_SCOPE)
       set(KAON_FOUND_${name} ON PARENT_SCOPE)
     endif()
   endif()

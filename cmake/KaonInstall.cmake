@@ -21,7 +21,7 @@ install(FILES ${PROJECT_BINARY_DIR}/kaonConfig.cmake ${PROJECT_BINARY_DIR}/kaonC
 # kaon.pc names the folders relative to itself, so that the prefix can be moved.
 file(RELATIVE_PATH KAON_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" KAON_PC_PREFIX "${KAON_PC_PREFIX}")
-set(KAON_PC_PRIVATE ${OpenMP_C_FLAGS} -lexpat -lz -lm) # further needs of a static kaon
+set(KAON_PC_PRIVATE ${OpenMP_C_FLAGS} ${KAON_lapacke_LIBRARY} -lexpat -lz -lm) # further needs of a static kaon
 if(KAON_WITH_RANKS)
   list(APPEND KAON_PC_PRIVATE ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
   if(KAON_COMM STREQUAL QMP)

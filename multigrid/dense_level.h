@@ -6,14 +6,19 @@
 
 typedef struct kaon_dense_info {
   int64_t rows;        /* complex numbers of the whole lattice */
-  double condition;    /* estimate of |A|_1 |A^-1|_1 */
-  double inverse_norm; /* of |A^-1|_1 */
+  double condition;    /* |A|_1 |A^-1|_1 */
+  double inverse_norm; /* |A^-1|_1 */
 } kaon_dense_info;
 
-/* K = A^-1 for a coarse A, by LU factors in double on the host (LAPACKE, one thread). It has A's
- * space and precision, and each rank holds its own rows. Collective. Errors: SINGULAR (with the
- * pivot), ARGUMENT (more than `most` rows), MEMORY. */
-kaon_status kaon_dense_inverse(kaon_operator *A, int64_t most, kaon_operator **K,
-                               kaon_dense_info *info);
-/* The same K for the present numbers of A. */
-kaon_status kaon_dense_inverse_update(kaon_operator *K, kaon_dense_info *info);
+/* K = A^-1 for the coarse operator A with these matrices (kaon_coarse_links_of), which are
+ * only read now. LU factors in
+ * double on the host, by LAPACKE on one thread, so that bits do not depend on threads. K has the
+ * matrices' space and this precision, double or single, and each rank holds its own rows. K has no
+ * adjoint. Its twins follow it. Collective. info NULL: not wanted. Errors: SINGULAR (naming a row),
+ * ARGUMENT (more than `most` rows; with both numbers), NOT_FINITE, UNSUPPORTED (half precision;
+ * several ranks on a device), NOT_BUILT, MEMORY. */
+kaon_status kaon_dense_inverse(const kaon_coarse_links *links, kaon_precision precision,
+                               int64_t most, kaon_operator **K, kaon_dense_info *info);
+/* The same K for new matrices in the same space. After a failure K is stale. */
+kaon_status kaon_dense_inverse_update(kaon_operator *K, const kaon_coarse_links *links,
+                                      kaon_dense_info *info);

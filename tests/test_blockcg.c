@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef KAON_WITH_LAPACKE
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #include <lapacke.h>
-#endif
 
 #include "blas/blas.h"
 #include "tests/util/dirac_case.h"
@@ -282,7 +280,6 @@ static void easy_columns_do_not_end_hard_ones(void **state) {
   shell_close(&c);
 }
 
-#ifdef KAON_WITH_LAPACKE
 /* |x - A^-1 b| <= |A^-1| tol |b| with A = 2 + Hermitian of norm below 1.7. */
 static void lapack_finds_the_same(void **state) {
   (void)state;
@@ -337,7 +334,6 @@ static void lapack_finds_the_same(void **state) {
   free(a), free(copy);
   shell_close(&c);
 }
-#endif
 
 /* Bits of all columns, where columns depend on each other and end at different times. */
 static void bits_do_not_depend_on_looks_or_threads(void **state) {
@@ -531,9 +527,7 @@ int main(void) {
       cmocka_unit_test(dependent_columns_converge),
       cmocka_unit_test(columns_end_at_their_own_time),
       cmocka_unit_test(easy_columns_do_not_end_hard_ones),
-#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(lapack_finds_the_same),
-#endif
       cmocka_unit_test(bits_do_not_depend_on_looks_or_threads),
       cmocka_unit_test(breakdowns_are_told_by_their_cause),
       cmocka_unit_test(too_many_columns_are_refused),

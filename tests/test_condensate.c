@@ -11,11 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef KAON_WITH_LAPACKE
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #include <lapacke.h>
-#endif
 
 #include <kaon/measure.h>
 
@@ -48,7 +46,6 @@ static void free_case(staggered_case *s, kaon_operator **M, kaon_vector **b, kao
   staggered_close(s);
 }
 
-#ifdef KAON_WITH_LAPACKE
 static int parity_of(int i) {
   const int site = i / 3;
   return (site + site / 4 + site / 16 + site / 64) & 1;
@@ -147,7 +144,6 @@ static void noise_finds_the_trace_of_the_inverse(void **state) {
     staggered_close(&s);
   }
 }
-#endif
 
 /* M^-1 + M^-dagger = 4 mass (M^dagger M)^-1, so sum_t C(t) of a point source is Re tr S(0, 0) / (2
  * mass); and the three columns are sources of a condensate there. */
@@ -237,9 +233,7 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(noise_finds_the_trace_of_the_inverse),
-#endif
       cmocka_unit_test(pions_add_up_to_the_condensate),
       cmocka_unit_test(pions_on_recorded_links_add_up),
       cmocka_unit_test(refusals),

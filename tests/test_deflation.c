@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef KAON_WITH_LAPACKE
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #include <lapacke.h>
-#endif
 
 #include "tests/util/deflation_case.h"
 
@@ -69,7 +67,6 @@ static void small_systems_are_solved(void **state) {
     }
 }
 
-#ifdef KAON_WITH_LAPACKE
 /* The k smallest values of g v = theta b v. */
 static void lapack_values(int n, const kaon_z *g, const kaon_z *b, double *values) {
   kaon_z a[N * N], m[N * N];
@@ -119,7 +116,6 @@ static void the_smallest_ritz_values_are_kept(void **state) {
     test_below("the smallest", fabs(least - all[0]) / all[0], 1e-10);
   }
 }
-#endif
 
 static void vectors_that_depend_on_others_are_not_kept(void **state) {
   (void)state;
@@ -426,9 +422,7 @@ static void it_is_refused_where_it_is_not_offered(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(small_systems_are_solved),
-#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(the_smallest_ritz_values_are_kept),
-#endif
       cmocka_unit_test(vectors_that_depend_on_others_are_not_kept),
       cmocka_unit_test(roundings_are_no_directions),
       cmocka_unit_test(inner_precision_costs_few_steps),

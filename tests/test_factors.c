@@ -19,9 +19,7 @@
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 
-#ifdef KAON_WITH_LAPACKE
 #include <lapacke.h>
-#endif
 
 typedef double complex number;
 
@@ -144,7 +142,6 @@ static void test_lu0(void **state) {
   }
 }
 
-#ifdef KAON_WITH_LAPACKE
 /* If A has all entries nothing is dropped: the factors are Cholesky's and Gauss's. Rows and
  * columns are diagonally dominant, so LAPACK does not pivot. */
 static kaon_csr *full_case(int n, int reals, int hermitian, uint64_t seed) {
@@ -191,7 +188,6 @@ static void test_against_lapack(void **state) {
     kaon_csr_destroy(&A);
   }
 }
-#endif
 
 static void test_diagonal_kinds(void **state) {
   (void)state;
@@ -550,9 +546,7 @@ static void test_ghosts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lu0),
-#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(test_against_lapack),
-#endif
       cmocka_unit_test(test_diagonal_kinds),
       cmocka_unit_test(test_ainv),
       cmocka_unit_test(test_ainv_scale),

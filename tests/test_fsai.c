@@ -24,9 +24,7 @@
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 
-#ifdef KAON_WITH_LAPACKE
 #include <lapacke.h>
-#endif
 
 typedef double complex number;
 
@@ -108,7 +106,6 @@ static void check_positive(const kaon_inverse_factors *f) {
   assert_memory_equal(adjoint->value, f->second->value,
                       entries * (size_t)adjoint->reals * sizeof(double));
   kaon_csr_destroy(&adjoint);
-#ifdef KAON_WITH_LAPACKE
   number *k = room_for(n, sizeof *k), *g = row_case_dense(f->first);
   for (int64_t i = 0; i < n; i++)
     for (int64_t j = 0; j < n; j++)
@@ -116,7 +113,6 @@ static void check_positive(const kaon_inverse_factors *f) {
   assert_int_equal(
       LAPACKE_zpotrf(LAPACK_ROW_MAJOR, 'L', (int)n, (lapack_complex_double *)k, (int)n), 0);
   free(k), free(g);
-#endif
 }
 
 static void check(const char *name, const kaon_csr *A, int power) {

@@ -9,12 +9,10 @@
 
 #include "sparse/generate/generate_matrix.h"
 #include "sparse/files/market.h"
-#ifdef KAON_WITH_LAPACKE
 #include <complex.h>
 #define lapack_complex_float float complex
 #define lapack_complex_double double complex
 #include <lapacke.h>
-#endif
 
 static kaon_csr *make(const char *name, double **own) {
   kaon_generator *g = NULL;
@@ -179,7 +177,6 @@ static void rows_add_up_to_what_boundaries_leave(void **state) {
   kaon_csr_destroy(&a);
 }
 
-#ifdef KAON_WITH_LAPACKE
 /* Eigenvalues of a symmetric matrix, ascending. */
 static double *spectrum(const kaon_csr *a) {
   const size_t n = (size_t)a->rows;
@@ -192,13 +189,9 @@ static double *spectrum(const kaon_csr *a) {
   free(dense);
   return w;
 }
-#endif
 
 static void symmetric_ones_are_positive_definite(void **state) {
   (void)state;
-#ifndef KAON_WITH_LAPACKE
-  skip();
-#else
   static const char *const names[] = {
       "laplace2d:12",  "laplace3d:6", "laplace3d27:6", "cavity3d:6", "elasticity:5",
       "trefethen:300", "fem:1,1,3",   "fem:2,2,2",     "fem:3,3,2",  "convdiff3d:6,0"};
@@ -214,7 +207,6 @@ static void symmetric_ones_are_positive_definite(void **state) {
     free(w);
     kaon_csr_destroy(&a);
   }
-#endif
 }
 
 /* u_x = x has the energy C_11 V, u_y = x the energy C_66 V (twice 1/2 each), exactly. */

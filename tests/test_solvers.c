@@ -14,11 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef KAON_WITH_LAPACKE
 #define lapack_complex_double double _Complex
 #define lapack_complex_float float _Complex
 #include <lapacke.h>
-#endif
 
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
@@ -110,7 +108,6 @@ static void cg_takes_a_step_per_distinct_eigenvalue(void **state) {
   shell_close(&c);
 }
 
-#ifdef KAON_WITH_LAPACKE
 /* shift + random, Hermitian when asked: positive definite as |random| < shift. */
 static shell_complex *dense_matrix(const shell_case *c, double shift, int hermitian,
                                    uint64_t seed) {
@@ -213,7 +210,6 @@ static void every_method_finds_lapacks_solution(void **state) {
   dense_free(&hermitian);
   shell_close(&c);
 }
-#endif
 
 /* Iterations of one combination; checks the reported residuals against the map itself. */
 static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const kaon_vector *b,
@@ -388,9 +384,7 @@ static void columns_do_not_see_each_other(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(cg_takes_a_step_per_distinct_eigenvalue),
-#ifdef KAON_WITH_LAPACKE
       cmocka_unit_test(every_method_finds_lapacks_solution),
-#endif
       cmocka_unit_test(every_pairing_converges_truly),
       cmocka_unit_test(reliable_updates_keep_the_iteration_count),
       cmocka_unit_test(results_do_not_depend_on_when_the_host_looks),
