@@ -131,18 +131,14 @@ KAON_DEVICE void hops_add(const coarse_call &a, const column_tile &c, const plac
     const bool ghost = source <= GHOSTS;
     kaon_view from = a.in;
     if (ghost) from.data = (char *)a.ghost[dir].data + half;
-    const numbers *v =
-        numbers_at(from, ghost ? GHOSTS - source : source, a.nrhs, a.packets, c.first);
+    packet_vectors v;
+    v.first = numbers_at(from, ghost ? GHOSTS - source : source, a.nrhs, a.packets, c.first);
+    v.last = c.count - 1;
+    v.vector = a.packets * KAON_LANES;
+    v.packet = KAON_LANES;
     const matrix_rows<HALF> m =
         matrix_of<HALF>(a.hop[dir], p.at, a.reals / 2, a.reals, a.pack, row);
-#pragma unroll(COLUMNS > 1 ? 2 : 4)
-    for (int j = begin; j < end; j++) {
-      numbers x[COLUMNS];
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++)
-        x[k] = v[(min(k, c.count - 1) * a.packets + j) * KAON_LANES];
-      product_add<HALF, COLUMNS>(m, j, x, d);
-    }
+    product_add<HALF, COLUMNS>(m, v, begin, end, 1, d);
   }
 }
 
@@ -151,14 +147,12 @@ template <bool HALF, int COLUMNS>
 KAON_DEVICE void site_add(const coarse_call &a, const place &p, int row, int range,
                           const numbers *middle, numbers *d) {
   const matrix_rows<HALF> m = matrix_of<HALF>(a.site, p.at, a.reals / 2, a.reals, a.pack, row);
-  const int end = range_begin(a, range + 1);
-#pragma unroll(COLUMNS > 1 ? 2 : 4)
-  for (int j = range_begin(a, range); j < end; j++) {
-    numbers x[COLUMNS];
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) x[k] = middle[room_at(a, k, j, p.near)];
-    product_add<HALF, COLUMNS>(m, j, x, d);
-  }
+  packet_vectors v;
+  v.first = middle + p.near;
+  v.last = COLUMNS - 1;
+  v.vector = a.packets * a.near;
+  v.packet = a.near;
+  product_add<HALF, COLUMNS>(m, v, range_begin(a, range), range_begin(a, range + 1), 1, d);
 }
 
 /* Writes the sums of all ranges: of T, or of the hops. */
