@@ -79,7 +79,7 @@ KAON_DEVICE void dense_product(const dense_call &a, const column_tile &c, int64_
   }
 }
 
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(KAON_THREADS, 2)
     coarse_dense(const __grid_constant__ dense_call a) {
   const int tile = (int)(blockIdx.x % (unsigned)a.tiles);
   const unsigned rest = blockIdx.x / (unsigned)a.tiles;

@@ -9,7 +9,7 @@
 
 enum {
   PACK = KAON_ACCESS / (2 * (int)sizeof(real)), /* complex numbers of a packet */
-  MOST_COLUMNS = 4                              /* right-hand sides that share a load of a matrix */
+  MOST_COLUMNS = 6                              /* right-hand sides that share a load of a matrix */
 };
 
 /* A packet of a vector, or the sums of a thread. */
@@ -101,7 +101,7 @@ KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, bool want
 
 /* Packets of columns whose loads are in flight together. */
 static __host__ __device__ constexpr int batch_of(int columns) {
-  return columns > 1 ? 3 : 6;
+  return columns > 1 ? 2 : 6;
 }
 
 /* d[k] += the matrix times vector k, for packets begin, begin + step, ... of columns. `vectors`
