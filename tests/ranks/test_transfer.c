@@ -82,6 +82,9 @@ static void open_both(bed b[2], const divided *d, kaon_precision precision, int 
   bed_open_on(&b[1], ranks_open(isa, d->grid[0] == 0 ? NULL : d->grid), &d->s, precision);
   const kaon_aggregates *a = b[1].aggregates;
   assert_memory_equal(a->coarse->grid, a->fine->grid, sizeof a->fine->grid);
+  int alone[4] = {0};
+  must(NULL, kaon_ranks_grid(a->coarse->global, world_size(), alone));
+  if (d->grid[0] == 0) assert_memory_not_equal(alone, a->coarse->grid, sizeof alone);
 }
 
 static void results_are_those_of_one_rank(void **state) {
