@@ -14,8 +14,8 @@ enum { KAON_COARSE_REALS = 256 }; /* the most numbers of a site */
 
 /* out = a [T] x + b [T] D in on the sites of `parity`, with D in (X) = sum over directions d of
  * hop[d](X) in(X + d). T is a matrix field; `on` says where it acts (KAON_SITE_... of
- * dslash/operator/site_on.h). Each number of D in is a sum over directions 0 to 7, and in each over
- * the numbers of the neighbour. */
+ * dslash/operator/site_on.h). A number of D in is a sum over the numbers of all neighbours, whose order
+ * depends on the machine alone. */
 typedef struct kaon_coarse_args {
   const kaon_stencil *stencil;
   int parity;
