@@ -14,7 +14,7 @@ enum { KAON_COARSE_REALS = 256 }; /* the most numbers of a site */
 
 /* out = a [T] x + b [T] D in on the sites of `parity`, with D in (X) = sum over directions d of
  * hop[d](X) in(X + d). T is a matrix field; `on` says where it acts (KAON_SITE_... of
- * dslash/operator/site_on.h). A number of D in is a sum over the numbers of all neighbours, whose order
+ * dslash/operator/site_on.h). A number of D in is a sum over the numbers of all neighbours. Its order
  * depends on the machine alone. */
 typedef struct kaon_coarse_args {
   const kaon_stencil *stencil;
