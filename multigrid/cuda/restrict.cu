@@ -2,8 +2,8 @@
  * aggregate and some right-hand sides, which it keeps in shared memory, turned. A warp takes one
  * vector of the basis after another, with sites in its lanes.
  *
- * If an aggregate has too many sites for shared memory, they come in equal chunks. Their number does
- * not depend on the columns, so every sum has a fixed order. */
+ * If an aggregate has too many sites for shared memory, they come in equal chunks. Their number
+ * does not depend on the columns, so every sum has a fixed order. */
 #include "multigrid/cuda/columns.h"
 
 /* ROOM: shared memory of a block's columns. ENOUGH: blocks that fill a device. */
