@@ -154,7 +154,7 @@ static int check_part(const int extents[4], const int part[4]) {
 static int rounds_of(const invert_args *args, const problem *p) {
   const kaon_schwarz_options *o = &p->schwarz;
   const int blocks = o->block[0] || o->block[1] || o->block[2] || o->block[3];
-  if (schwarz_asked(&args->problem) != 3) return 0;
+  if (problem_precond_asked(&args->problem) != 3) return 0;
   return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
 }
 
@@ -186,7 +186,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
   seen[p->precision] = seen[sloppy] = 1;
-  if (schwarz_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
+  if (problem_precond_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
     seen[p->schwarz.precision] = 1;
   for (int mu = 0; mu < 4; mu++)
     for (int nu = mu; nu < 4; nu++) {
@@ -268,7 +268,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = divide(args, extents, grid, part);
   if (code == EXIT_DONE) code = check_part(extents, part);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
-  if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
+  if (code == EXIT_DONE) code = problem_precond_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = guess_fits(job, NULL, extents);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   const double program = forecast_program();

@@ -158,7 +158,7 @@ static int read_solver(const problem_args *a, problem *p) {
         "--method jacobi needs the operator's diagonal, which the even-odd system does not know; "
         "give --even-odd none");
   p->options = options;
-  const int code = schwarz_check(a, p);
+  const int code = problem_precond_check(a, p);
   if (code != EXIT_DONE || !a->set) return code;
   if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
@@ -295,7 +295,7 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
   if (status == KAON_OK) status = check_unitarity(a, p);
-  if (status == KAON_OK) status = schwarz_make(a, p);
+  if (status == KAON_OK) status = problem_precond_make(a, p);
   signals_leave(NULL);
   p->made[0] = cli_now() - begun;
   return problem_status(ctx, p, status);
