@@ -6,8 +6,6 @@
  * the host, so a device records a cycle like any operator. */
 #include <stdlib.h>
 
-#include <kaon/solver.h>
-
 #include "multigrid/hierarchy.h"
 
 /* ---- rooms ---- */
@@ -30,41 +28,13 @@ void kaon_cycle_clear(kaon_mg_level *level) {
   }
 }
 
-/* A fixed number of steps as an operator. */
-static kaon_status fixed_steps(kaon_operator *A, kaon_method method, int steps, int columns,
-                               kaon_operator *precond, kaon_operator **inverse) {
-  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
-  KAON_AUTO(kaon_solver_destroy) kaon_solver *solver = NULL;
-  options.method = method;
-  options.tol = 0;
-  options.max_iterations = options.subspace = steps;
-  options.stop = KAON_STOP_REDUCED;
-  options.preconditioner = precond;
-  options.deflation = 0;
-  KAON_TRY(kaon_solver_create(A, columns, &options, &solver));
-  return kaon_solver_as_operator(solver, inverse);
-}
-
-kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother) {
-  if (level->smoother == KAON_SMOOTHER_GCR || level->smoother == KAON_SMOOTHER_MR)
-    return fixed_steps(level->reduced, level->smoother == KAON_SMOOTHER_GCR ? KAON_GCR : KAON_MR,
-                       level->steps, columns, NULL, smoother);
-  kaon_schwarz_options options = KAON_SCHWARZ_OPTIONS_INIT;
-  options.kind = level->smoother == KAON_SMOOTHER_SAP ? KAON_SCHWARZ_MULTIPLICATIVE
-                                                      : KAON_SCHWARZ_ASYNCHRONOUS;
-  for (int mu = 0; mu < 4; mu++) options.block[mu] = level->aggregates->block[mu];
-  options.steps = 4;
-  options.cycles = level->steps;
-  options.precision = level->A->precision;
-  return kaon_schwarz_create(level->A, &options, smoother);
-}
-
 static kaon_status make_below(kaon_mg_level *level, kaon_cycle_room *room) {
   kaon_mg_level *below = level->below;
   if (below->K == NULL)
-    return fixed_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, NULL, &room->below);
+    return kaon_reduced_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, &room->below);
   if (below->below != NULL && level->cycle > 1)
-    return fixed_steps(below->A, KAON_GCR, level->cycle, room->columns, below->K, &room->below);
+    return kaon_fixed_steps(below->A, KAON_GCR, level->cycle, room->columns, below->K,
+                            &room->below);
   kaon_operator_retain(below->K);
   room->below = below->K;
   return KAON_OK;

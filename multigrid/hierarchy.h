@@ -48,6 +48,12 @@ typedef struct kaon_multigrid {
 /* The operator K of a level that is not the coarsest: a cycle (cycle.c). It belongs to the level.
  * Errors: MEMORY. */
 kaon_status kaon_cycle_create(kaon_mg_level *level);
+/* A fixed number of steps as an operator ~ A^-1 for so many columns (smoother.c). */
+kaon_status kaon_fixed_steps(kaon_operator *A, kaon_method method, int steps, int columns,
+                             kaon_operator *precond, kaon_operator **inverse);
+/* The same of a reduction R, on the space of R's parent. */
+kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, int columns,
+                               kaon_operator **inverse);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
 /* Drops the rooms of a level, with their solvers. */

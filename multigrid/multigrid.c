@@ -88,8 +88,7 @@ static void release_level(kaon_mg_level *level) {
   kaon_aggregates_destroy(&level->aggregates);
 }
 
-/* The level's numbers and its reduction, of which smoothers are made. */
-static kaon_status begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
+static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
   const kaon_multigrid_options *o = &mg->options;
   const kaon_space *space = level->A->space;
   level->ctx = mg->A->ctx;
@@ -101,10 +100,7 @@ static kaon_status begin_level(kaon_multigrid *mg, int number, kaon_mg_level *le
     level->cycle = o->cycle[number];
     level->smoother = o->smoother[number];
     level->below = level + 1;
-  } else if (level->unknowns <= o->dense) {
-    return KAON_OK; /* nothing is smoothed there */
   }
-  return couplings_of(level->A)->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
 }
 
 /* The transfer of a level, and the operator of the level below, still without numbers. */
@@ -138,7 +134,7 @@ static kaon_status in_precision(kaon_operator *A, kaon_precision precision, kaon
 static kaon_status build(kaon_multigrid *mg) {
   KAON_TRY(in_precision(mg->A, KAON_SINGLE, &mg->level[0].A));
   for (int l = 0; l < mg->options.levels; l++) {
-    KAON_TRY(begin_level(mg, l, &mg->level[l]));
+    begin_level(mg, l, &mg->level[l]);
     if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
   }
   return KAON_OK;

@@ -53,15 +53,23 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
   return KAON_OK;
 }
 
+/* The reduction that a level's smoother, or the solver of a large coarsest level, works on. It can
+ * be made only once the level has numbers. */
+static kaon_status reduce(kaon_mg_level *level) {
+  const kaon_couplings *couplings = kaon_operator_capability(level->A, KAON_CAPABILITY_COUPLINGS);
+  if (level->reduced != NULL) return KAON_OK;
+  return couplings->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
+}
+
 /* The coarsest level's inverse. */
 static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
   double clock = kaon_seconds();
   kaon_dense_info info = {0, 0, 0};
-  if (level->unknowns > mg->options.dense) return KAON_OK;
+  if (level->unknowns > mg->options.dense) return reduce(level);
   const kaon_coarse_links *links = kaon_coarse_links_of(level->A);
-  KAON_TRY(level->K == NULL ? kaon_dense_inverse(links, level->A->precision, mg->options.dense,
-                                                 &level->K, &info)
-                            : kaon_dense_inverse_update(level->K, links, &info));
+  KAON_TRY(level->K == NULL
+               ? kaon_dense_inverse(links, level->A->precision, mg->options.dense, &level->K, &info)
+               : kaon_dense_inverse_update(level->K, links, &info));
   mg->info.level[level->number].dense_inverse_norm = info.inverse_norm;
   note(level->ctx, &clock, &mg->info.dense);
   return KAON_OK;
@@ -133,7 +141,8 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   kaon_mg_level *below = level->below;
   candidates c = {NULL, NULL};
   if (below->below == NULL) return invert_coarsest(mg, below);
-  kaon_status status = take(below, &c);
+  kaon_status status = reduce(below);
+  if (status == KAON_OK) status = take(below, &c);
   if (status == KAON_OK) status = inherit(mg, level, below, c.v);
   if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
   if (status == KAON_OK) status = descend(mg, below, &c, rounds, fresh);
@@ -146,7 +155,8 @@ kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
   kaon_mg_level *top = &mg->level[0];
   candidates c = {NULL, NULL};
   const double begin = kaon_seconds();
-  kaon_status status = take(top, &c);
+  kaon_status status = reduce(top);
+  if (status == KAON_OK) status = take(top, &c);
   if (status == KAON_OK && fresh) status = kaon_random_columns(c.v, 0, mg->options.seed);
   if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
   if (status == KAON_OK && !fresh)

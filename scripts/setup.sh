@@ -25,10 +25,10 @@ pkg-config|finds the libraries below
 git|records the commit in reports
 zlib1g-dev|CRC-32 checksums of SciDAC and ILDG files
 libexpat1-dev|the XML parser for headers of LIME files (small; expands no external entities)
+liblapacke-dev|dense linear algebra: the inverse on the coarsest level of multigrid
+libopenblas-dev|a fast BLAS and LAPACK behind LAPACKE (others do, more slowly)
 libmetis-dev|shares the rows of sparse matrices out among ranks (without it: in blocks)
 libjansson-dev|JSON reports of the kaon program
-liblapacke-dev|small dense problems in the tests
-libopenblas-dev|the BLAS and LAPACK behind LAPACKE
 libcmocka-dev|the tests
 libopenmpi-dev|several ranks (any MPI 3; without one kaon runs on one rank)
 openmpi-bin|mpirun, which starts them

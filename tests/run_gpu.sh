@@ -9,11 +9,12 @@
 #     profile    the bytes that a hop moves (run_profile.sh)
 #     more       a thermalised configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
-# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, expat and cmocka; for the program kaon also
-# jansson. Tests of the program (tests/system) need python3.
+# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and zlib, expat, LAPACKE and cmocka with their headers; for the
+# program kaon also jansson. Tests of the program (tests/system) need python3.
 #
 #   KAON_DEPS        a folder with missing packages, unpacked or as .deb files: zlib1g-dev libexpat1-dev libcmocka-dev libcmocka0
-#                    libjansson-dev libjansson4 (Debian, Ubuntu)
+#                    libjansson-dev libjansson4 liblapacke-dev liblapacke libopenblas0-pthread libgfortran5 libquadmath0 libtmglib3
+#                    (Debian, Ubuntu)
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
 #   KAON_MPIRUN      command that starts ranks; default: mpirun, with Open MPI's flags for more ranks than cores
@@ -93,8 +94,10 @@ find_nvcc() {
   return 1
 }
 
-# Packages in KAON_DEPS are unpacked into the build folder; the result is a prefix for CMake.
+# Packages in KAON_DEPS are unpacked into the build folder; the result is a prefix for CMake. Libraries that no others link by a path,
+# such as those behind LAPACKE, are found by LD_LIBRARY_PATH, also when programs are linked.
 unpack() {
+  local folders
   prefix=
   [ -n "${KAON_DEPS:-}" ] || return 0
   if ls "$KAON_DEPS"/*.deb >/dev/null 2>&1; then
@@ -104,6 +107,8 @@ unpack() {
     prefix=$(cd "$KAON_DEPS" && pwd)
     [ -d "$prefix/usr" ] && prefix=$prefix/usr
   fi
+  folders=$(find "$prefix/lib" -name 'lib*.so.*' -printf '%h\n' | sort -u | paste -sd :)
+  export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders
 }
 
 machine() {

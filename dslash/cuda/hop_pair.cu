@@ -366,6 +366,7 @@ KAON_DEVICE void pair_finish(const hop_call &a, const pair_site &e, double b, ha
     half_spinor opposite;
     across.warp = 1 - e.warp;
     half_read(column_view(a.x, e.column), across, a.nrhs, &opposite);
+    __syncthreads(); /* x may be out, and the other warp writes that half next */
     pair_twist(a.twist[0], opposite, own);
   }
   if (a.x.data != NULL)

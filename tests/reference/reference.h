@@ -248,6 +248,29 @@ void ref_staggered_apply(const ref_staggered *d, int sign, const ref_complex *in
 void ref_staggered_normal(const ref_staggered *d, int parity, const ref_complex *in,
                           ref_complex *out);
 
+/* ---- aggregation (ref_transfer.c): psi[site * numbers + c], coarse[(aggregate * 2 + half) * n +
+ * j], with sites and aggregates in lexicographic order ---- */
+
+typedef struct {
+  ref_lattice L;
+  int block[4]; /* sites of an aggregate in each direction */
+  int numbers;  /* of a site; halves are the first and the second half of them */
+  int turned;   /* halves of fine vectors: (upper + lower) / sqrt 2 and (upper - lower) / sqrt 2 */
+  int n;
+  ref_complex *const *v; /* the basis: n vectors in halves; not copied */
+} ref_transfer;
+
+size_t ref_aggregates(const ref_transfer *t); /* how many */
+size_t ref_aggregate(const ref_transfer *t, size_t site);
+/* A fine vector's numbers to its halves, or back. */
+void ref_halves(const ref_transfer *t, const ref_complex *in, ref_complex *out);
+/* Makes the basis orthonormal on each aggregate and half, with positive diagonal factors. */
+void ref_gram_schmidt(const ref_transfer *t);
+/* Largest |(V^dagger V - 1)_ij| of all aggregates and halves. */
+double ref_unitarity(const ref_transfer *t);
+void ref_restrict(const ref_transfer *t, const ref_complex *fine, ref_complex *coarse);
+void ref_prolong(const ref_transfer *t, const ref_complex *coarse, ref_complex *fine);
+
 /* ---- solvers (ref_solve.c); x starts at zero ---- */
 
 typedef struct {

@@ -1,5 +1,405 @@
-/* coarse.cu - hops with dense matrices on the GPU (coarse_ops.h). */
-#include "dslash/coarse/coarse_ops.h"
-#include "lib/core/kernel.h"
+/* coarse.cu - the hop of coarse operators on the GPU (coarse_ops.h). A block of threads has a few
+ * sites with all their rows, so that it can multiply by T itself. The columns of every matrix are in
+ * RANGES ranges, each with sums of its own, which are added in order. On small lattices the ranges
+ * are divided among threads; the sums have the same order everywhere, so that results do not depend
+ * on the size of a rank's part.
+ *
+ * Three steps, with their results in shared memory: the products of all hops; the argument of T and
+ * T's products; the result. */
+#include "dslash/coarse/cuda/kernels.h"
+#include "dslash/coarse/cuda/product.h"
+#include "lib/cuda/ranks/boxes.h"
+#include "lib/cuda/ranks/peer.h"
 
-extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {};
+/* RANGES: see above. BLOCK_SITES: most sites of a block; their packets of a column are a line.
+ * FULL_BLOCKS: if there are fewer blocks, they get fewer sites. */
+enum { RANGES = 4, BLOCK_SITES = 8, FULL_BLOCKS = 264 };
+/* Sources of hops: a site of this rank, or one of these, from GHOSTS downwards. */
+enum { DROPPED = -1, GHOSTS = -2 };
+
+typedef struct coarse_call {
+  kaon_sites sites;
+  int parity; /* in coordinates on the rank */
+  int reals, packets, nrhs, tiles;
+  int pack;       /* of matrix fields */
+  int near;       /* sites of a block */
+  int beside;     /* packets of rows that it works on at a time */
+  int splits;     /* threads that share the ranges */
+  int64_t groups; /* of `near` sites */
+  int chunks, first_chunk;
+  int part, on, along, overlaps, peered;
+  uint32_t partitioned; /* one bit for each of x, y, z, t */
+  int cut[4];
+  kaon_divisor block[4];
+  real a, b;
+  kaon_view hop[KAON_DIRS], ghost[KAON_DIRS];
+  kaon_view site, in, x, w, out;
+  kaon_peer_exchange peer;
+  kaon_cuda_sums sums;
+} coarse_call;
+
+/* A thread's place in its block: a site, the first packet of rows, and a share of the ranges. */
+typedef struct place {
+  int near, row, split;
+  int64_t at;
+  bool active;
+} place;
+
+/* Shared memory: packets [column][packet][site], for D in, for the argument of T, and for the
+ * ranges; then, if there are sums, each thread's |out|^2 and (w, out) of a column. */
+typedef struct room {
+  numbers *hops, *middle, *ranges;
+  double *sums;
+} room;
+
+template <int COLUMNS>
+KAON_DEVICE room room_of(const coarse_call &a) {
+  extern __shared__ __align__(16) char coarse_shared[];
+  room s;
+  s.hops = (numbers *)coarse_shared;
+  s.middle = s.hops + COLUMNS * a.packets * a.near;
+  s.ranges = s.middle + COLUMNS * a.packets * a.near;
+  s.sums = (double *)(s.ranges + RANGES * COLUMNS * a.packets * a.near);
+  return s;
+}
+
+KAON_DEVICE int room_at(const coarse_call &a, int column, int packet, int near) {
+  return (column * a.packets + packet) * a.near + near;
+}
+
+KAON_DEVICE double *sum_at(const room &s, int k, int i) {
+  return s.sums + (SITE_SUMS * k + i) * (int)blockDim.x + (int)threadIdx.x;
+}
+
+/* ---- neighbours ---- */
+
+KAON_DEVICE int32_t source_of(const coarse_call &a, const kaon_here &here, int dir) {
+  const int mu = dir & 3;
+  if (a.along != 0 && dir != a.along - 1) return DROPPED;
+  if (a.cut[mu]) {
+    const uint32_t c = (uint32_t)kaon_here_coordinate(&here, mu), d = a.block[mu].d;
+    const uint32_t in_block = c - kaon_divide_by(c, &a.block[mu]) * d;
+    const bool leaves = in_block == (dir < 4 ? d - 1 : 0);
+    if (leaves != (a.along != 0)) return DROPPED;
+  }
+  if ((a.partitioned >> mu & 1) && kaon_leaves(&a.sites, &here, dir))
+    return GHOSTS - (int32_t)kaon_ghost_of(&a.sites, &here, mu);
+  int sign;
+  return kaon_neighbour_of(&a.sites, &here, dir, &sign);
+}
+
+/* Fills the sources of a group's hops. Called by all threads. */
+KAON_DEVICE void sources_find(const coarse_call &a, int64_t group,
+                              int32_t (*sources)[BLOCK_SITES]) {
+  for (int i = (int)threadIdx.x; i < KAON_DIRS * a.near; i += (int)blockDim.x) {
+    const int near = i % a.near, dir = i / a.near;
+    const int64_t at = group * a.near + near;
+    sources[dir][near] = at < a.sites.nsites
+                             ? source_of(a, kaon_here_of(&a.sites, a.parity, (int32_t)at), dir)
+                             : DROPPED;
+  }
+}
+
+/* Whether this part of the operation updates the site. */
+KAON_DEVICE bool is_of_part(const coarse_call &a, int64_t at, int near,
+                            const int32_t (*sources)[BLOCK_SITES]) {
+  if (at >= a.sites.nsites) return false;
+  if (a.part != KAON_PART_INTERIOR && a.part != KAON_PART_BOUNDARY) return true;
+  bool reads = false;
+  for (int dir = 0; dir < KAON_DIRS; dir++) reads = reads || sources[dir][near] <= GHOSTS;
+  return reads == (a.part == KAON_PART_BOUNDARY);
+}
+
+/* ---- products ---- */
+
+/* The packets of columns of a range. */
+KAON_DEVICE int range_begin(const coarse_call &a, int range) {
+  return range * a.packets / RANGES;
+}
+
+/* d += the hops' matrices times their vectors, over a range of columns. half: bytes to the ghosts
+ * of this exchange. */
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void hops_add(const coarse_call &a, const column_tile &c, const place &p, int row,
+                          int range, const int32_t (*sources)[BLOCK_SITES], int64_t half,
+                          numbers *d) {
+  const int begin = range_begin(a, range), end = range_begin(a, range + 1);
+#pragma unroll 1
+  for (int dir = 0; dir < KAON_DIRS; dir++) {
+    const int32_t source = sources[dir][p.near];
+    if (source == DROPPED) continue;
+    const bool ghost = source <= GHOSTS;
+    kaon_view from = a.in;
+    if (ghost) from.data = (char *)a.ghost[dir].data + half;
+    const numbers *v =
+        numbers_at(from, ghost ? GHOSTS - source : source, a.nrhs, a.packets, c.first);
+    const matrix_rows<HALF> m =
+        matrix_of<HALF>(a.hop[dir], p.at, a.reals / 2, a.reals, a.pack, row);
+#pragma unroll(COLUMNS > 1 ? 2 : 4)
+    for (int j = begin; j < end; j++) {
+      numbers x[COLUMNS];
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        x[k] = v[(min(k, c.count - 1) * a.packets + j) * KAON_LANES];
+      product_add<HALF, COLUMNS>(m, j, x, d);
+    }
+  }
+}
+
+/* d += T times the vectors in shared memory, over a range of columns. */
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void site_add(const coarse_call &a, const place &p, int row, int range,
+                          const numbers *middle, numbers *d) {
+  const matrix_rows<HALF> m = matrix_of<HALF>(a.site, p.at, a.reals / 2, a.reals, a.pack, row);
+  const int end = range_begin(a, range + 1);
+#pragma unroll(COLUMNS > 1 ? 2 : 4)
+  for (int j = range_begin(a, range); j < end; j++) {
+    numbers x[COLUMNS];
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) x[k] = middle[room_at(a, k, j, p.near)];
+    product_add<HALF, COLUMNS>(m, j, x, d);
+  }
+}
+
+/* Writes the sums of all ranges: of T, or of the hops. */
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void ranges_write(const coarse_call &a, const column_tile &c, const place &p, bool site,
+                              const int32_t (*sources)[BLOCK_SITES], int64_t half, const room &s) {
+  if (!p.active) return;
+  for (int row = p.row; row < a.packets; row += a.beside)
+    for (int range = p.split; range < RANGES; range += a.splits) {
+      numbers d[COLUMNS];
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
+      if (site)
+        site_add<HALF, COLUMNS>(a, p, row, range, s.middle, d);
+      else
+        hops_add<HALF, COLUMNS>(a, c, p, row, range, sources, half, d);
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        s.ranges[range * COLUMNS * a.packets * a.near + room_at(a, k, row, p.near)] = d[k];
+    }
+}
+
+/* The sum over the ranges, by the thread that has the result. */
+template <int COLUMNS>
+KAON_DEVICE numbers ranges_sum(const coarse_call &a, const room &s, int at) {
+  numbers d = s.ranges[at];
+#pragma unroll
+  for (int range = 1; range < RANGES; range++)
+    numbers_add(&d, 1, s.ranges[range * COLUMNS * a.packets * a.near + at]);
+  return d;
+}
+
+/* ---- a group of sites ---- */
+
+/* The argument of T and, if T does not act on it, D in. */
+template <int COLUMNS>
+KAON_DEVICE void middle_write(const coarse_call &a, const column_tile &c, const place &p,
+                              const room &s) {
+  const bool hops = a.hop[0].data != NULL, site = a.site.data != NULL;
+  if (!p.active || p.split != 0) return;
+  for (int row = p.row; row < a.packets; row += a.beside)
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) {
+      const int at = room_at(a, k, row, p.near);
+      numbers middle = numbers_zero();
+      if (hops) {
+        const numbers d = ranges_sum<COLUMNS>(a, s, at);
+        s.hops[at] = d;
+        if (a.on & KAON_SITE_ON_HOP) numbers_add(&middle, a.b, d);
+      }
+      if (!site) continue;
+      if (a.x.data != NULL && (a.on & KAON_SITE_ON_X))
+        numbers_add(&middle, a.a,
+                    numbers_at(a.x, p.at, a.nrhs, a.packets, column_of(c, k))[row * KAON_LANES]);
+      s.middle[at] = middle;
+    }
+}
+
+/* Adds to the thread's sums of column k of the tile. */
+KAON_DEVICE void sums_add(const coarse_call &a, const room &s, int k, int column, const place &p,
+                          int row, const numbers &d) {
+  if (a.sums.sum.state == NULL) return;
+  double norm = 0, re = 0, im = 0;
+#pragma unroll
+  for (int i = 0; i < PACK; i++) norm += (double)v_fma(d.c[i].re, d.c[i].re, d.c[i].im * d.c[i].im);
+  *sum_at(s, k, 0) += norm;
+  if (a.w.data == NULL || !sums_want(a.sums, 1)) return;
+  const numbers w = numbers_at(a.w, p.at, a.nrhs, a.packets, column)[row * KAON_LANES];
+#pragma unroll
+  for (int i = 0; i < PACK; i++) {
+    const vcomplex z = c_conj_mul(w.c[i], d.c[i]);
+    re += (double)z.re;
+    im += (double)z.im;
+  }
+  *sum_at(s, k, 1) += re;
+  *sum_at(s, k, 2) += im;
+}
+
+/* Stores the results, and adds to the columns' sums. */
+template <int COLUMNS>
+KAON_DEVICE void results_store(const coarse_call &a, const column_tile &c, const place &p,
+                               const room &s) {
+  const bool hops = a.hop[0].data != NULL, site = a.site.data != NULL;
+  if (!p.active || p.split != 0) return;
+  for (int row = p.row; row < a.packets; row += a.beside)
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) {
+      if (!(c.open >> k & 1)) continue;
+      const int column = c.first + k, at = room_at(a, k, row, p.near);
+      numbers d = numbers_zero();
+      if (site) d = ranges_sum<COLUMNS>(a, s, at);
+      if (hops && !(a.on & KAON_SITE_ON_HOP)) numbers_add(&d, a.b, s.hops[at]);
+      if (a.x.data != NULL && !(a.on & KAON_SITE_ON_X))
+        numbers_add(&d, a.a, numbers_at(a.x, p.at, a.nrhs, a.packets, column)[row * KAON_LANES]);
+      numbers_at(a.out, p.at, a.nrhs, a.packets, column)[row * KAON_LANES] = d;
+      sums_add(a, s, k, column, p, row, d);
+    }
+}
+
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void group_update(const coarse_call &a, const column_tile &c, int64_t group,
+                              int64_t half) {
+  __shared__ int32_t sources[KAON_DIRS][BLOCK_SITES];
+  const room s = room_of<COLUMNS>(a);
+  const int thread = (int)threadIdx.x, rest = thread / a.near;
+  place p;
+  p.near = thread % a.near;
+  p.row = rest % a.beside;
+  p.split = rest / a.beside;
+  p.at = group * a.near + p.near;
+  sources_find(a, group, sources);
+  __syncthreads();
+  p.active = p.split < a.splits && is_of_part(a, p.at, p.near, sources);
+  if (a.hop[0].data != NULL) {
+    ranges_write<HALF, COLUMNS>(a, c, p, false, sources, half, s);
+    __syncthreads();
+  }
+  middle_write<COLUMNS>(a, c, p, s);
+  if (a.site.data != NULL) {
+    __syncthreads();
+    ranges_write<HALF, COLUMNS>(a, c, p, true, sources, half, s);
+    __syncthreads();
+  }
+  if (a.overlaps) kaon_let_next_start();
+  results_store<COLUMNS>(a, c, p, s);
+  __syncthreads(); /* before the next group's numbers */
+}
+
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void groups_update(const coarse_call &a, const column_tile &c, int chunk,
+                               int64_t half) {
+  const room s = room_of<COLUMNS>(a);
+  for (int i = 0; a.sums.sum.state != NULL && i < SITE_SUMS * COLUMNS; i++) *sum_at(s, 0, i) = 0;
+  for (int64_t group = chunk; group < a.groups; group += a.chunks)
+    group_update<HALF, COLUMNS>(a, c, group, half);
+  if (a.sums.sum.state == NULL) return;
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    if (!(c.open >> k & 1)) continue;
+    const double sum[4] = {*sum_at(s, k, 0), 0, *sum_at(s, k, 1), *sum_at(s, k, 2)};
+    sums_finish<2, 8, true, false>(a.sums, c.first + k, a.first_chunk + chunk, sum);
+    __syncthreads();
+  }
+}
+
+template <bool HALF>
+static __global__ void __launch_bounds__(KAON_THREADS, 2)
+    coarse_hop(const __grid_constant__ coarse_call a) {
+  const int tile = (int)(blockIdx.x % (unsigned)a.tiles);
+  const int chunk = (int)(blockIdx.x / (unsigned)a.tiles);
+  kaon_wait_for_previous();
+  const int64_t half = a.peered ? peer_receive(a.peer) : 0;
+  const column_tile c = column_tile_of(a.sums.gate, tile, a.nrhs);
+  if (c.open != 0) {
+    if (c.count == 1)
+      groups_update<HALF, 1>(a, c, chunk, half);
+    else
+      groups_update<HALF, MOST_COLUMNS>(a, c, chunk, half);
+  }
+  if (a.peered && a.part == KAON_PART_BOUNDARY && threadIdx.x == 0)
+    peer_leave(a.peer, peer_turn(a.peer), 1, gridDim.x);
+}
+
+/* ---- launch ---- */
+
+/* Sites and threads of a block. They do not affect results. */
+static int block_shape(coarse_call *a) {
+  a->near = BLOCK_SITES;
+  while (a->near > 1 && a->near * a->packets > KAON_THREADS) a->near /= 2;
+  while (a->near > 2 && a->sites.nsites / a->near < FULL_BLOCKS) a->near /= 2;
+  a->beside = KAON_THREADS / a->near < a->packets ? KAON_THREADS / a->near : a->packets;
+  a->splits = 1;
+  while (2 * a->splits <= RANGES && 2 * a->splits * a->near * a->beside <= KAON_THREADS)
+    a->splits *= 2;
+  a->groups = (a->sites.nsites + a->near - 1) / a->near;
+  return (a->near * a->beside * a->splits + KAON_LANES - 1) / KAON_LANES * KAON_LANES;
+}
+
+static void neighbours(coarse_call *a, const kaon_stencil *st) {
+  a->along = st->along;
+  for (int mu = 0; mu < 4; mu++) {
+    a->cut[mu] = st->cut[mu] != 0;
+    a->block[mu] = kaon_divisor_of((uint32_t)(a->cut[mu] ? st->cut[mu] : 1));
+    if (st->faces != NULL && st->faces->partitioned[mu]) a->partitioned |= 1u << mu;
+  }
+}
+
+/* Chunks of the sums: INTERIOR has the first half of them, BOUNDARY the other. */
+static void chunks_share(coarse_call *a, const kaon_launch *launch, const kaon_coarse_args *args) {
+  const int divided = args->part != KAON_PART_ALL, wants = args->sum.state != NULL;
+  const int64_t room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 / (divided ? 2 : 1);
+  const int64_t all = a->groups > 0 ? a->groups : 1;
+  a->chunks = (int)(wants && all > room ? room : all);
+  a->first_chunk = args->part == KAON_PART_BOUNDARY ? a->chunks : 0;
+  a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, a->chunks * (divided ? 2 : 1));
+  if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
+}
+
+static void coarse_run(const kaon_launch *launch, const kaon_coarse_args *args) {
+  coarse_call a = {};
+  a.sites = kaon_sites_of(args->stencil, args->parity);
+  a.parity = args->parity ^ args->stencil->odd_origin;
+  a.reals = args->reals;
+  a.packets = args->reals / (2 * PACK);
+  a.nrhs = args->nrhs;
+  a.tiles = column_tiles(args->nrhs);
+  a.pack = kaon_pack(KAON_ACCESS, args->reals, args->half_matrices ? 2 : (int)sizeof(real));
+  a.part = args->part;
+  a.on = args->site.data != NULL ? args->on : 0;
+  a.a = (real)args->a;
+  a.b = (real)args->b;
+  a.site = args->site;
+  a.in = args->in;
+  a.x = args->x;
+  a.w = args->w;
+  a.out = args->out;
+  memcpy(a.hop, args->hop, sizeof a.hop);
+  memcpy(a.ghost, args->ghost, sizeof a.ghost);
+  if (args->peer != NULL) {
+    a.peered = 1;
+    a.peer = *args->peer;
+  }
+  neighbours(&a, args->stencil);
+  const int threads = block_shape(&a);
+  chunks_share(&a, launch, args);
+  a.overlaps = site_overlaps((uint32_t)a.sites.nsites) && a.groups <= a.chunks;
+  const int columns = args->nrhs > 1 ? MOST_COLUMNS : 1;
+  int shared = (2 + RANGES) * columns * a.packets * a.near * (int)sizeof(numbers);
+  if (args->sum.state != NULL) shared += SITE_SUMS * columns * threads * (int)sizeof(double);
+  auto kernel = coarse_hop<false>;
+#if defined(KAON_PREC_SINGLE)
+  if (args->half_matrices) kernel = coarse_hop<true>;
+#endif
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+  kaon_cuda_launch(launch, kernel, (unsigned)(a.chunks * a.tiles), (unsigned)threads, a,
+                   (unsigned)shared);
+}
+
+extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
+    .hop = coarse_run,
+    .gather = KAON_EXPORT(kaon_coarse_gather),
+    .inverse = KAON_EXPORT(kaon_coarse_inverse),
+    .collect = KAON_EXPORT(kaon_coarse_collect),
+    .dense = KAON_EXPORT(kaon_coarse_dense)};

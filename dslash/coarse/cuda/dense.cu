@@ -1,0 +1,122 @@
+/* dense.cu - products with one dense matrix for a whole lattice on the GPU (coarse_ops.h). A block
+ * of threads has a few sites and one packet of their rows. Its threads share the columns, and their
+ * sums are added in a fixed order. */
+#include "dslash/coarse/cuda/kernels.h"
+#include "dslash/coarse/cuda/product.h"
+
+enum { DENSE_SITES = 8, DENSE_SHARES = KAON_THREADS / DENSE_SITES };
+
+typedef struct dense_call {
+  int64_t blocks, rows;
+  int reals, packets, nrhs, tiles;
+  const int32_t *order;
+  kaon_view in, out, matrix;
+  vcomplex *collected;
+  kaon_gate gate;
+} dense_call;
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    coarse_collect(const __grid_constant__ dense_call a) {
+  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
+  const int64_t places = a.blocks * KAON_LANES, place = i % places, unit = i / places;
+  const int packet = (int)(unit % a.packets), column = (int)(unit / a.packets);
+  kaon_wait_for_previous();
+  if (column >= a.nrhs || a.order[place] < 0) return;
+  numbers x = numbers_zero();
+  if (inner_gate_open(a.gate, column))
+    x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
+  const int64_t row = (int64_t)a.order[place] * (a.reals / 2) + packet * PACK;
+#pragma unroll
+  for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
+}
+
+/* The thread's sums: of columns share, share + DENSE_SHARES, ... in packets. */
+template <int COLUMNS>
+KAON_DEVICE void dense_add(const dense_call &a, const column_tile &c, int64_t place, int row,
+                           int share, numbers *d) {
+  const int pack = kaon_pack(KAON_ACCESS, a.reals, (int)sizeof(real));
+  const matrix_rows<false> m = matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row);
+#pragma unroll 4
+  for (int64_t p = share; p < a.rows / PACK; p += DENSE_SHARES) {
+    numbers x[COLUMNS];
+#pragma unroll
+    for (int j = 0; j < PACK; j++)
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        x[k].c[j] = a.collected[(p * PACK + j) * a.nrhs + column_of(c, k)];
+    product_add<false, COLUMNS>(m, p, x, d);
+  }
+}
+
+/* Adds the shares, and stores the results. */
+template <int COLUMNS>
+KAON_DEVICE void dense_product(const dense_call &a, const column_tile &c, int64_t place, int row,
+                               int share, bool is_site) {
+  __shared__ numbers sums[DENSE_SHARES][DENSE_SITES];
+  const int near = (int)threadIdx.x % DENSE_SITES;
+  numbers d[COLUMNS];
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
+  if (is_site) dense_add<COLUMNS>(a, c, place, row, share, d);
+#pragma unroll
+  for (int k = 0; k < COLUMNS; k++) {
+    sums[share][near] = d[k];
+    for (int step = DENSE_SHARES / 2; step > 0; step /= 2) {
+      __syncthreads();
+      if (share < step) numbers_add(&sums[share][near], 1, sums[share + step][near]);
+    }
+    if (share == 0 && is_site && (c.open >> k & 1))
+      numbers_at(a.out, place, a.nrhs, a.packets, c.first + k)[row * KAON_LANES] = sums[0][near];
+    __syncthreads();
+  }
+}
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    coarse_dense(const __grid_constant__ dense_call a) {
+  const int tile = (int)(blockIdx.x % (unsigned)a.tiles);
+  const unsigned rest = blockIdx.x / (unsigned)a.tiles;
+  const int row = (int)(rest % (unsigned)a.packets);
+  const int64_t place =
+      (int64_t)(rest / (unsigned)a.packets) * DENSE_SITES + threadIdx.x % DENSE_SITES;
+  const int share = (int)threadIdx.x / DENSE_SITES;
+  kaon_wait_for_previous();
+  const bool is_site = a.order[place] >= 0;
+  const column_tile c = column_tile_of(a.gate, tile, a.nrhs);
+  if (!__syncthreads_or(is_site) || c.open == 0) return;
+  if (c.count == 1)
+    dense_product<1>(a, c, place, row, share, is_site);
+  else
+    dense_product<MOST_COLUMNS>(a, c, place, row, share, is_site);
+}
+
+static dense_call call_of(const kaon_dense_args *args) {
+  dense_call a = {};
+  a.blocks = args->blocks;
+  a.rows = args->rows;
+  a.reals = args->reals;
+  a.packets = args->reals / (2 * PACK);
+  a.nrhs = args->nrhs;
+  a.tiles = column_tiles(args->nrhs);
+  a.order = args->order;
+  a.in = args->in;
+  a.out = args->out;
+  a.matrix = args->matrix;
+  a.collected = (vcomplex *)args->collected;
+  a.gate = args->gate;
+  return a;
+}
+
+extern "C" void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch,
+                                                 const kaon_dense_args *args) {
+  const dense_call a = call_of(args);
+  const int64_t work = a.blocks * KAON_LANES * a.packets * a.nrhs;
+  kaon_cuda_launch(launch, coarse_collect, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
+                   KAON_THREADS, a);
+}
+
+extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,
+                                               const kaon_dense_args *args) {
+  const dense_call a = call_of(args);
+  const int64_t groups = a.blocks * KAON_LANES / DENSE_SITES;
+  kaon_cuda_launch(launch, coarse_dense, (unsigned)(groups * a.packets * a.tiles), KAON_THREADS, a);
+}

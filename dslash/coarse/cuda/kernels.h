@@ -1,0 +1,16 @@
+/* kernels.h - the launchers in coarse.cu's table. */
+#pragma once
+
+#include "dslash/coarse/coarse_ops.h"
+#include "lib/core/kernel.h"
+
+KAON_BEGIN_C
+
+void KAON_EXPORT(kaon_coarse_gather)(const kaon_launch *launch,
+                                     const kaon_coarse_gather_args *args);
+void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
+                                      const kaon_coarse_inverse_args *args);
+void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
+void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch, const kaon_dense_args *args);
+
+KAON_END_C

@@ -1,0 +1,138 @@
+/* product.h - dense matrices times vectors on the GPU (coarse_ops.h). A thread has one site and one
+ * packet of rows: as many complex numbers as 16 bytes hold. The lanes of a warp are several sites
+ * side by side, so that each load of a matrix is whole lines, and several packets of rows, which
+ * share the loads of vectors. */
+#pragma once
+
+#include "dslash/coarse/coarse_ops.h"
+#include "dslash/cuda/site.h"
+
+enum {
+  PACK = KAON_ACCESS / (2 * (int)sizeof(real)), /* complex numbers of a packet */
+  MOST_COLUMNS = 4                              /* right-hand sides that share a load of a matrix */
+};
+
+/* A packet of a vector, or the sums of a thread. */
+typedef struct __align__(16) numbers {
+  vcomplex c[PACK];
+}
+numbers;
+
+KAON_DEVICE numbers numbers_zero(void) {
+  numbers d;
+#pragma unroll
+  for (int i = 0; i < PACK; i++) d.c[i] = c_make(0, 0);
+  return d;
+}
+
+KAON_DEVICE void numbers_add(numbers *d, real a, const numbers &x) {
+#pragma unroll
+  for (int i = 0; i < PACK; i++) {
+    d->c[i].re = v_fma(a, x.c[i].re, d->c[i].re);
+    d->c[i].im = v_fma(a, x.c[i].im, d->c[i].im);
+  }
+}
+
+/* Packet 0 of a column of site `at`, in a vector of `columns` columns with `packets` packets a
+ * site. Packet p is p * KAON_LANES further. */
+KAON_DEVICE numbers *numbers_at(const kaon_view &v, int64_t at, int columns, int packets,
+                                int column) {
+  return (numbers *)v.data + (at / KAON_LANES * columns + column) * packets * KAON_LANES +
+         at % KAON_LANES;
+}
+
+/* ---- matrices ---- */
+
+/* A thread's rows of a site's matrix. HALF: they are stored as integers with a scale for each
+ * column (lib/math/half.h). */
+template <bool HALF>
+struct matrix_rows {
+  const char *at;     /* of column 0 */
+  const float *scale; /* the same */
+  int64_t step;       /* bytes from column to column */
+};
+
+/* Rows of packet `row` of the matrix at site `at`; the field has `columns` columns of `reals`
+ * reals. pack: components of its groups (kaon_pack). */
+template <bool HALF>
+KAON_DEVICE matrix_rows<HALF> matrix_of(const kaon_view &v, int64_t at, int64_t columns, int reals,
+                                        int pack, int row) {
+  constexpr int size = HALF ? 2 : (int)sizeof(real);
+  const int64_t unit = at / KAON_LANES * columns;
+  const int lane = (int)(at % KAON_LANES);
+  matrix_rows<HALF> m;
+  m.at = (const char *)v.data + (unit * reals * KAON_LANES + lane * pack +
+                                 kaon_component_offset(2 * PACK * row, KAON_LANES, pack)) *
+                                    size;
+  m.scale = HALF ? v.scale + unit * KAON_LANES + lane : NULL;
+  m.step = (int64_t)reals * KAON_LANES * size;
+  return m;
+}
+
+/* Two 16-bit integers of a word, exactly: the lower half of a float's bits holds 2^15 + integer. */
+KAON_DEVICE vcomplex integers_of(uint32_t word) {
+  const uint32_t moved = word ^ 0x80008000u;
+  const float offset = 8388608.0f + 32768.0f;
+  return c_make((real)(__uint_as_float(__byte_perm(moved, 0x4b000000u, 0x7410)) - offset),
+                (real)(__uint_as_float(__byte_perm(moved, 0x4b000000u, 0x7432)) - offset));
+}
+
+/* The thread's rows of column j. *unit: the factor of integers. */
+template <bool HALF>
+KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, real *unit) {
+  numbers d;
+  if constexpr (HALF) {
+    const words<4 *PACK> x = read_once<4 * PACK>(m.at + j * m.step);
+#pragma unroll
+    for (int i = 0; i < PACK; i++) d.c[i] = integers_of(x.w[i]);
+    *unit = (real)kaon_half_unit(__ldg(m.scale + j * KAON_LANES));
+  } else {
+    const words<16> x = read_once<16>(m.at + j * m.step);
+    memcpy(&d, &x, sizeof d);
+    *unit = 1;
+  }
+  return d;
+}
+
+/* d[k] += columns p * PACK ... of the matrix times packet p of vector k, x[k]. */
+template <bool HALF, int COLUMNS>
+KAON_DEVICE void product_add(const matrix_rows<HALF> &m, int64_t p, const numbers *x, numbers *d) {
+#pragma unroll
+  for (int j = 0; j < PACK; j++) {
+    real unit;
+    const numbers column = matrix_read(m, p * PACK + j, &unit);
+#pragma unroll
+    for (int k = 0; k < COLUMNS; k++) {
+      const vcomplex z = HALF ? c_scale(x[k].c[j], unit) : x[k].c[j];
+#pragma unroll
+      for (int i = 0; i < PACK; i++) d[k].c[i] = c_fma(column.c[i], z, d[k].c[i]);
+    }
+  }
+}
+
+/* ---- columns of right-hand sides ---- */
+
+/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
+typedef struct column_tile {
+  int first, count;
+  uint32_t open;
+} column_tile;
+
+static inline int column_tiles(int nrhs) {
+  return (nrhs + MOST_COLUMNS - 1) / MOST_COLUMNS;
+}
+
+KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int nrhs) {
+  column_tile c;
+  c.first = tile * MOST_COLUMNS;
+  c.count = min(MOST_COLUMNS, nrhs - c.first);
+  c.open = 0;
+  for (int k = 0; k < c.count; k++)
+    if (inner_gate_open(gate, c.first + k)) c.open |= 1u << k;
+  return c;
+}
+
+/* The index of a tile's column k; beyond the last one the last one is read again. */
+KAON_DEVICE int column_of(const column_tile &c, int k) {
+  return c.first + min(k, c.count - 1);
+}

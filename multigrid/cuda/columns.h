@@ -1,0 +1,108 @@
+/* columns.h - how the transfer's kernels on the GPU read columns of fine vectors, bases and coarse
+ * vectors (lib/vector/layout.h), with sizes known at run time. */
+#pragma once
+
+#include <string.h>
+
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/memory/neighbours.h"
+#include "lib/cuda/queue/dependent.h"
+#include "lib/math/half.h"
+#include "lib/math/vreal.h"
+#include "multigrid/cuda/kernels.h"
+
+/* BLOCK_THREADS: of most blocks. MOST_COLUMNS: right-hand sides that share a load of the basis.
+ * MOST_PIECE: complex numbers of a piece (piece_of). */
+enum { BLOCK_THREADS = 256, MOST_COLUMNS = 4, MOST_PIECE = sizeof(real) == 8 ? 1 : 2 };
+
+/* A field of `columns` columns of `reals` numbers in groups of `pack`. */
+typedef struct field {
+  void *data;
+  float *scale;
+  int columns, reals, pack;
+} field;
+
+static inline field field_of(const kaon_view *v, int columns, int reals, int bytes) {
+  field f;
+  f.data = v->data;
+  f.scale = v->scale;
+  f.columns = columns;
+  f.reals = reals;
+  f.pack = kaon_pack(KAON_ACCESS, reals, bytes);
+  return f;
+}
+
+/* Where a place's column begins, in numbers. Components are at kaon_component_offset from it. */
+KAON_DEVICE int64_t column_at(const field &f, int place, int column) {
+  return ((int64_t)(place / KAON_LANES) * f.columns + column) * f.reals * KAON_LANES +
+         place % KAON_LANES * f.pack;
+}
+
+/* The factor from the stored values of a place's column to numbers. */
+KAON_DEVICE real unit_at(const field &f, int place, int column) {
+#if KAON_IS_HALF
+  return kaon_half_unit(f.scale[((int64_t)(place / KAON_LANES) * f.columns + column) * KAON_LANES +
+                                place % KAON_LANES]);
+#else
+  (void)f, (void)place, (void)column;
+  return 1;
+#endif
+}
+
+/* The stored complex number c of a place's column, which begins at `from`. */
+KAON_DEVICE vcomplex number_at(const field &f, const stored *from, int c) {
+  typedef kaon_packet<stored, 2> pair;
+  const pair x = *(const pair *)(from + kaon_component_offset(2 * c, KAON_LANES, f.pack));
+  return c_make((real)x.v[0], (real)x.v[1]);
+}
+
+/* Complex numbers that a thread reads at once: 1 or 2 of a half. */
+static inline int piece_of(int fine_reals) {
+  return MOST_PIECE == 2 && fine_reals / 2 % 4 == 0 ? 2 : 1;
+}
+
+template <int PIECE>
+KAON_DEVICE void piece_read(const field &f, const stored *from, int c, vcomplex *z) {
+  typedef kaon_packet<stored, 2 * PIECE> piece;
+  const piece x = *(const piece *)(from + kaon_component_offset(2 * c, KAON_LANES, f.pack));
+#pragma unroll
+  for (int i = 0; i < PIECE; i++) z[i] = c_make((real)x.v[2 * i], (real)x.v[2 * i + 1]);
+}
+
+/* Upper and lower components to the two halves, or back. */
+KAON_DEVICE void turn_pair(vcomplex *upper, vcomplex *lower) {
+  const real root = (real)0.70710678118654752440;
+  const vcomplex u = *upper, l = *lower;
+  *upper = c_scale(c_add(u, l), root);
+  *lower = c_scale(c_sub(u, l), root);
+}
+
+KAON_DEVICE bool column_open(const kaon_gate &gate, int column) {
+  return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
+}
+
+/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
+typedef struct column_tile {
+  int first, count;
+  uint32_t open;
+} column_tile;
+
+static inline int column_tiles(int columns) {
+  return (columns + MOST_COLUMNS - 1) / MOST_COLUMNS;
+}
+
+KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int columns) {
+  column_tile c;
+  c.first = tile * MOST_COLUMNS;
+  c.count = min(MOST_COLUMNS, columns - c.first);
+  c.open = 0;
+  for (int k = 0; k < c.count; k++)
+    if (column_open(gate, c.first + k)) c.open |= 1u << k;
+  return c;
+}
+
+/* The index of a tile's column k; beyond the last one the last one is read again. */
+KAON_DEVICE int column_of(const column_tile &c, int k) {
+  return c.first + min(k, c.count - 1);
+}
