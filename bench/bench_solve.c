@@ -121,14 +121,16 @@ static void head(bench *b) {
  * operator is made anew. */
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &lattice_of(b)->columns;
-  int code = problem_operator(b->ctx, args, p);
+  int code = multigrid_announce(&b->args->common, b->ctx, args, p);
+  if (code == EXIT_DONE) code = problem_operator(b->ctx, args, p);
   p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     bench_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
     if (code == EXIT_DONE) head(b);
     if (code == EXIT_DONE && i == 0 && p->staggered) staggered_print(&b->args->common, p, 0);
-    if (code == EXIT_DONE && i == 0 && multigrid_asked(args)) multigrid_print(&b->args->common, p);
+    if (code == EXIT_DONE && i == 0 && multigrid_asked(args))
+      multigrid_print_setup(&b->args->common, p);
     bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);

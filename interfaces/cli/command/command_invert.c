@@ -207,7 +207,7 @@ static void announce(const invert_job *job) {
             precisions_text(job->p.precision, job->p.options.sloppy, precisions),
             (int)job->p.options.reconstruct,
             cli_choice("symmetric|asymmetric|none", a->even_odd, form));
-  if (multigrid_asked(a)) multigrid_print(&job->args->common, &job->p);
+  if (multigrid_asked(a)) multigrid_print_setup(&job->args->common, &job->p);
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 
@@ -415,6 +415,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = guess_fits(job, job->ctx, job->p.field.extents);
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
+  if (code == EXIT_DONE) code = multigrid_announce(&job->args->common, job->ctx, a, &job->p);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
   job->setup = job->p.made[0];
   if (code == EXIT_DONE) announce(job);

@@ -66,6 +66,7 @@ typedef struct problem {
   kaon_operator *M, *R;         /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_multigrid_options multigrid;
+  int counted;      /* 1: multigrid is not made, only the links that it would take (forecasts) */
   kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
@@ -141,8 +142,17 @@ int multigrid_complete(const cli_common *common, problem_args *args);
 int multigrid_check(const problem_args *args, problem *p);
 kaon_status multigrid_make(problem *p);
 void multigrid_add(const problem *p, json_t *report);
-/* Prints a line a level and one for the set-up. */
-void multigrid_print(const cli_common *common, const problem *p);
+/* The levels on a lattice of these extents, and their memory. Exit status. */
+int multigrid_plan(const kaon_context *ctx, const problem *p, const int extents[4],
+                   const int grid[4], kaon_multigrid_info *info);
+/* Prints a line a level. */
+void multigrid_print_levels(const cli_common *common, const problem *p,
+                            const kaon_multigrid_info *info);
+/* Prints the levels of --precond multigrid before its set-up. Else it does nothing. Exit status. */
+int multigrid_announce(const cli_common *common, const kaon_context *ctx, const problem_args *args,
+                       const problem *p);
+/* Prints the seconds of the set-up by part. */
+void multigrid_print_setup(const cli_common *common, const problem *p);
 
 /* Fills all columns of b with the source. */
 kaon_status problem_source(const problem *p, kaon_vector *b);

@@ -68,10 +68,10 @@ static kaon_multigrid_info describe(const problem *p) {
 }
 
 static json_t *level(const kaon_multigrid_level *l) {
-  return json_pack("{s:o s:i s:o s:i s:I s:I s:o}", "lattice", report_ints(l->extents, 4), "dof",
-                   l->numbers, "block", l->vectors ? report_ints(l->block, 4) : json_null(),
+  return json_pack("{s:o s:i s:o s:i s:I s:I s:i s:o}", "lattice", report_ints(l->extents, 4),
+                   "dof", l->numbers, "block", l->vectors ? report_ints(l->block, 4) : json_null(),
                    "vectors", l->vectors, "unknowns", (json_int_t)l->unknowns, "bytes",
-                   (json_int_t)l->bytes, "dense_inverse_norm",
+                   (json_int_t)l->bytes, "steps", l->cycles, "dense_inverse_norm",
                    l->dense_inverse_norm > 0 ? report_real(l->dense_inverse_norm) : json_null());
 }
 
@@ -88,22 +88,48 @@ void multigrid_add(const problem *p, json_t *to) {
                 report_real(info.galerkin), "dense", report_real(info.dense)));
 }
 
-void multigrid_print(const cli_common *common, const problem *p) {
-  const kaon_multigrid_info info = describe(p);
-  for (int l = 0; l < info.levels; l++) {
-    const kaon_multigrid_level *at = &info.level[l];
-    char bytes[32], below[96] = ", solved by GCR";
+int multigrid_plan(const kaon_context *ctx, const problem *p, const int extents[4],
+                   const int grid[4], kaon_multigrid_info *info) {
+  *info = (kaon_multigrid_info)KAON_MULTIGRID_INFO_INIT;
+  return cli_status(ctx, kaon_multigrid_plan(ctx, extents, grid, &p->multigrid, info),
+                    "--precond multigrid");
+}
+
+void multigrid_print_levels(const cli_common *common, const problem *p,
+                            const kaon_multigrid_info *info) {
+  for (int l = 0; l < info->levels; l++) {
+    const kaon_multigrid_level *at = &info->level[l];
+    char bytes[32], below[96];
     const int *e = at->extents, *b = at->block;
     if (at->vectors)
-      snprintf(below, sizeof below, ", %d vectors on blocks of %dx%dx%dx%d", at->vectors, b[0],
-               b[1], b[2], b[3]);
-    else if (at->dense_inverse_norm > 0)
-      snprintf(below, sizeof below, ", inverted as a dense matrix");
-    cli_print(common, "  level %d: %dx%dx%dx%d, %d numbers a site%s, %s\n", l, e[0], e[1], e[2],
+      snprintf(below, sizeof below, "%d vectors on blocks of %dx%dx%dx%d", at->vectors, b[0], b[1],
+               b[2], b[3]);
+    else
+      snprintf(below, sizeof below, "%s",
+               at->unknowns <= p->multigrid.dense ? "inverted as a dense matrix" : "solved by GCR");
+    cli_print(common, "  level %d: %dx%dx%dx%d, %d numbers a site, %s, %s\n", l, e[0], e[1], e[2],
               e[3], at->numbers, below, cli_bytes((double)at->bytes, bytes));
   }
+}
+
+int multigrid_announce(const cli_common *common, const kaon_context *ctx, const problem_args *a,
+                       const problem *p) {
+  kaon_multigrid_info info;
+  int grid[4];
+  if (!multigrid_asked(a)) return EXIT_DONE;
+  kaon_lattice_part(p->field.lattice, NULL, NULL, grid);
+  const int code = multigrid_plan(ctx, p, p->field.extents, grid, &info);
+  if (code != EXIT_DONE) return code;
+  cli_print(common, "setting up multigrid, which takes as long as some solves:\n");
+  multigrid_print_levels(common, p, &info);
+  fflush(stdout);
+  return EXIT_DONE;
+}
+
+void multigrid_print_setup(const cli_common *common, const problem *p) {
+  const kaon_multigrid_info info = describe(p);
   cli_print(common,
-            "  set-up %.3g s: smoothing %.3g, orthonormal bases %.3g, coarse matrices %.3g, dense "
-            "inverse %.3g\n",
+            "multigrid set-up %.3g s: smoothing and cycles %.3g, orthonormal bases %.3g, coarse "
+            "matrices %.3g, dense inverse %.3g\n",
             info.seconds, info.smooth, info.orthonormalise, info.galerkin, info.dense);
 }

@@ -89,7 +89,7 @@ int problem_precond_check(const problem_args *a, problem *p) {
 }
 
 kaon_status problem_precond_make(const problem_args *a, problem *p) {
-  if (problem_precond_asked(a) == 0) return KAON_OK;
+  if (problem_precond_asked(a) == 0 || p->counted) return KAON_OK;
   const kaon_status status = multigrid_asked(a)
                                  ? multigrid_make(p)
                                  : kaon_schwarz_create(p->R ? p->R : p->M, &p->schwarz, &p->K);
