@@ -97,6 +97,31 @@ static kaon_status upload(kaon_aggregates *a, const tables *t, size_t listed, si
   return KAON_OK;
 }
 
+/* 1: a hop in this direction leaves a block from this site. */
+static int leaves(const kaon_aggregates *a, const int site[4], int direction) {
+  const int mu = direction % 4;
+  return site[mu] == (direction < 4 ? a->block[mu] - 1 : 0);
+}
+
+static kaon_status build_face(kaon_aggregates *a, const tables *t, int direction, int32_t *list) {
+  kaon_aggregate_view *v = &a->face[direction];
+  void *device = NULL;
+  *v = a->view;
+  v->sites = a->view.sites / a->block[direction % 4];
+  int32_t *to = list;
+  for (int64_t block = 0; block < v->coarse_blocks; block++)
+    for (int s = 0; s < a->view.sites; s++) {
+      if (!leaves(a, t->site[s], direction)) continue;
+      memcpy(to, t->list + (block * a->view.sites + s) * v->width, (size_t)v->width * sizeof *list);
+      to += v->width;
+    }
+  v->list = NULL;
+  KAON_TRY(kaon_table_upload(a->ctx, list, (size_t)(to - list) * sizeof *list,
+                             "faces of the aggregates", &device));
+  v->list = device;
+  return KAON_OK;
+}
+
 static kaon_status build(kaon_aggregates *a) {
   kaon_aggregate_view *v = &a->view;
   const int *b = a->block;
@@ -119,7 +144,12 @@ static kaon_status build(kaon_aggregates *a) {
   for (int64_t block = 0; block < v->coarse_blocks; block++)
     for (int lane = 0; lane < v->width; lane++) fill_lane(a, &t, block, lane);
   v->aligned = is_aligned(v, &t);
-  return upload(a, &t, listed, places);
+  KAON_TRY(upload(a, &t, listed, places));
+  KAON_AUTOFREE int32_t *face = malloc(listed * sizeof *face);
+  KAON_TRY(KAON_CHECK_MEMORY(a->ctx, face != NULL, "aggregates: out of host memory for faces"));
+  for (int direction = 0; direction < KAON_DIRS; direction++)
+    KAON_TRY(build_face(a, &t, direction, face));
+  return KAON_OK;
 }
 
 /* The ranks of the fine lattice hold the parts of the coarse one, whatever grid a lattice of its
@@ -159,6 +189,8 @@ void kaon_aggregates_destroy(kaon_aggregates **aggregates) {
   }
   kaon_pool_release(gone->ctx, (void *)gone->view.list);
   kaon_pool_release(gone->ctx, (void *)gone->view.aggregate);
+  for (int direction = 0; direction < KAON_DIRS; direction++)
+    kaon_pool_release(gone->ctx, (void *)gone->face[direction].list);
   kaon_lattice_destroy(&gone->coarse);
   kaon_lattice_destroy(&gone->fine);
   free(gone);

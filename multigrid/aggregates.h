@@ -9,6 +9,8 @@ typedef struct kaon_aggregates {
   kaon_lattice *fine, *coarse;
   int block[4];
   kaon_aggregate_view view;
+  /* The same with those sites alone from which a hop in this direction leaves the aggregate. */
+  kaon_aggregate_view face[KAON_DIRS];
 } kaon_aggregates;
 
 /* Aggregates of block[mu] sites in mu. The coarse lattice has the fine one's ranks and is periodic.

@@ -10,7 +10,8 @@ typedef struct kaon_dense_info {
   double inverse_norm; /* |A^-1|_1 */
 } kaon_dense_info;
 
-/* K = A^-1 for the coarse operator A with these matrices, which are only read now. LU factors in
+/* K = A^-1 for the coarse operator A with these matrices (kaon_coarse_links_of), which are
+ * only read now. LU factors in
  * double on the host, by LAPACKE on one thread, so that bits do not depend on threads. K has the
  * matrices' space and this precision, double or single, and each rank holds its own rows. K has no
  * adjoint. Its twins follow it. Collective. info NULL: not wanted. Errors: SINGULAR (naming a row),

@@ -26,12 +26,13 @@ static kaon_status part_of(kaon_operator *A, const int block[4], int direction,
   return A->ops->local(A, &how, part, NULL);
 }
 
-static kaon_status restrict_part(kaon_operator *part, const kaon_transfer *transfer, int half,
-                                 const kaon_vector *v, kaon_vector *w, kaon_vector *coarse,
-                                 kaon_vector *matrix) {
-  KAON_TRY(kaon_operator_run(part, KAON_PLAIN, v, w, NULL));
-  KAON_TRY(kaon_transfer_restrict(transfer, w, coarse, NULL));
+static kaon_status restrict_part(kaon_operator *part, const kaon_transfer *transfer, int direction,
+                                 int half, const kaon_vector *v, kaon_vector *w,
+                                 kaon_vector *coarse, kaon_vector *matrix) {
   const int n = transfer->vectors;
+  KAON_TRY(kaon_operator_run(part, KAON_PLAIN, v, w, NULL));
+  KAON_TRY(direction < KAON_DIRS ? kaon_transfer_restrict_face(transfer, direction, w, coarse)
+                                 : kaon_transfer_restrict(transfer, w, coarse, NULL));
   return kaon_vector_copy_columns(matrix, half * n, coarse, 0, n);
 }
 
@@ -43,7 +44,7 @@ static kaon_status all_parts(kaon_operator *A, const kaon_transfer *transfer, ka
     KAON_TRY(part_of(A, transfer->aggregates->block, direction, &part));
     for (int half = 0; half < 2; half++) {
       KAON_TRY(kaon_transfer_half(transfer, half, v));
-      KAON_TRY(restrict_part(part, transfer, half, v, w, coarse, matrix));
+      KAON_TRY(restrict_part(part, transfer, direction, half, v, w, coarse, matrix));
     }
   }
   return KAON_OK;

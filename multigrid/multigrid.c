@@ -44,7 +44,8 @@ static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
 static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_coarse_links links = {NULL, {NULL}};
   const kaon_operator *A = level->A;
-  const int n = level->vectors;
+  const int n = level->vectors, number = level->below->number;
+  const int half_below = level->below->below != NULL && mg->options.precision[number] == KAON_HALF;
   KAON_TRY(kaon_aggregates_create(A->space->lattice, mg->options.block[level->number],
                                   &level->aggregates));
   KAON_TRY(kaon_transfer_create(level->aggregates, A->space, couplings_of(A)->halves, n,
@@ -54,7 +55,7 @@ static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_status status =
       kaon_coarse_links_create(level->aggregates->coarse, 4 * n, t->coarse_precision, &links);
   if (status == KAON_OK)
-    status = kaon_coarse_create(&links, t->coarse_precision, 0, &level->below->A);
+    status = kaon_coarse_create(&links, t->coarse_precision, half_below, &level->below->A);
   kaon_coarse_links_destroy(&links);
   KAON_TRY(status);
   return kaon_cycle_create(level);
@@ -75,6 +76,39 @@ static kaon_status build(kaon_multigrid *mg) {
     if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
   }
   return KAON_OK;
+}
+
+/* Gives level 0, whose basis has numbers, another precision. */
+static kaon_status change_precision(kaon_multigrid *mg, kaon_precision precision) {
+  kaon_mg_level *level = &mg->level[0], made = *level;
+  if (level->A->precision == precision) return KAON_OK;
+  made.A = made.reduced = made.K = NULL;
+  made.transfer = NULL;
+  made.rooms = NULL;
+  kaon_status status = in_precision(mg->A, precision, &made.A);
+  if (status == KAON_OK) status = kaon_level_reduce(&made);
+  if (status == KAON_OK)
+    status = kaon_transfer_create(made.aggregates, made.A->space, couplings_of(made.A)->halves,
+                                  made.vectors, precision, &made.transfer);
+  if (status == KAON_OK) status = kaon_vector_copy(made.transfer->basis, level->transfer->basis);
+  if (status == KAON_OK) status = kaon_cycle_create(&made);
+  kaon_mg_level *gone = status == KAON_OK ? level : &made;
+  kaon_cycle_clear(gone);
+  kaon_operator_destroy(&gone->K);
+  kaon_operator_destroy(&gone->reduced);
+  kaon_operator_destroy(&gone->A);
+  kaon_transfer_destroy(&gone->transfer);
+  if (status != KAON_OK) return status;
+  *level = made;
+  *(kaon_mg_level **)level->K->self = level;
+  return KAON_OK;
+}
+
+/* The set-up is in single precision. */
+static kaon_status set_up(kaon_multigrid *mg, int rounds, int fresh) {
+  KAON_TRY(change_precision(mg, KAON_SINGLE));
+  KAON_TRY(kaon_multigrid_setup(mg, rounds, fresh));
+  return change_precision(mg, mg->options.precision[0]);
 }
 
 /* ---- the operator ---- */
@@ -135,7 +169,8 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
   const kaon_lattice *lattice = A->space->lattice;
   KAON_TRY(kaon_multigrid_complete(A->ctx, lattice->extents, lattice->global, &mg->options));
   KAON_TRY(build(mg));
-  const kaon_status status = kaon_multigrid_setup(mg, mg->options.setup, 1);
+  const kaon_status status = set_up(mg, mg->options.setup, 1);
+  /* work vectors for the columns of the set-up; nobody else has used any so far */
   for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) kaon_cycle_clear(&mg->level[l]);
   return status;
 }
@@ -150,7 +185,7 @@ kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options
   kaon_operator *made = kaon_operator_new((kaon_operator){.ops = &multigrid_ops,
                                                           .ctx = A->ctx,
                                                           .space = A->space,
-                                                          .precision = KAON_SINGLE,
+                                                          .precision = own.precision[0],
                                                           .exponent = -A->exponent},
                                           sizeof(kaon_multigrid));
   kaon_status status = made != NULL
@@ -196,7 +231,7 @@ kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how) 
   mg->info = (kaon_multigrid_info){.size = 0};
   const int rebuild = how == KAON_MULTIGRID_REBUILD;
   const int rounds = rebuild ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
-  const kaon_status status = kaon_multigrid_setup(mg, rounds, rebuild);
+  const kaon_status status = set_up(mg, rounds, rebuild);
   kaon_made_anew(K->revision, status);
   return status;
 }

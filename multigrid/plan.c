@@ -42,6 +42,12 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
   int part[4], whole[4], level = 0;
   memcpy(part, part_of_0, sizeof part);
   memcpy(whole, whole_of_0, sizeof whole);
+  if (o->precision[0] == KAON_DOUBLE || o->precision[1] == KAON_DOUBLE ||
+      o->precision[2] == KAON_DOUBLE)
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "multigrid: a level in double precision was asked for, but single and half are "
+        "possible; the solver that it preconditions may be in double");
   if (asked == 1)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
@@ -73,17 +79,22 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
 
 /* What a level's memory is made of. */
 typedef struct level_size {
-  int64_t column; /* bytes of a vector of one column, in single precision */
+  int64_t column; /* bytes of a vector of one column */
   int64_t places; /* of a rank's sites; the last block of either parity may have idle lanes */
   int vectors, steps, cycle;
   kaon_smoother smoother;
 } level_size;
 
+static int64_t column_bytes(int64_t places, int reals, kaon_precision precision) {
+  return places * (reals * (int64_t)kaon_precision_bytes(precision) +
+                   (precision == KAON_HALF ? (int64_t)sizeof(float) : 0));
+}
+
 static level_size size_of(const kaon_context *ctx, const kaon_multigrid_options *o, int l,
                           const int part[4], int reals) {
   const int64_t width = ctx->backend->width, half = (volume_of(part) + 1) / 2;
   level_size s = {.places = 2 * ((half + width - 1) / width * width)};
-  s.column = s.places * reals * (int64_t)sizeof(float);
+  s.column = column_bytes(s.places, reals, l == 0 ? o->precision[0] : KAON_SINGLE);
   if (l + 1 == o->levels) return s;
   s.vectors = o->vectors[l];
   s.steps = o->steps[l];
@@ -139,21 +150,29 @@ static void count_level(const kaon_context *ctx, const kaon_multigrid_options *o
   out->bytes = size->vectors * size->column;
   if (l == 0) return;
   const int dense = size->vectors == 0 && out->unknowns <= o->dense;
-  const int fields = dense ? 9 : 10; /* the tenth: inverses, for the reduction */
-  out->bytes += fields * (reals / 2) * size->column + (dense ? out->unknowns * size->column : 0);
+  const int halved = size->vectors > 0 && o->precision[l] == KAON_HALF; /* and in single */
+  const int64_t half = column_bytes(size->places, reals, KAON_HALF);
+  out->bytes += 9 * (reals / 2) * (size->column + halved * half);
+  /* its inverse, or that of each site, for the reduction */
+  out->bytes += dense ? out->unknowns * size->column : reals / 2 * (halved ? half : size->column);
 }
 
 /* Between a level and the next: tables of aggregates, the candidates in terms of the basis, and what
  * the level's reduction holds on one parity for as many columns. */
 static int64_t between(const level_size *level) {
-  return level->places * 2 * (int64_t)sizeof(int32_t) +
+  return level->places * 4 * (int64_t)sizeof(int32_t) +
          level->vectors * (level[1].column + level->column / 2);
 }
 
 /* While a cycle improves the candidates of a level, those of the levels above are there too: each
- * level's candidates and results, and one more vector for the coarse matrices. */
-static int64_t setup_bytes(const level_size *level, int64_t rows) {
-  int64_t bytes = 0;
+ * level's candidates and results, and one more vector for the coarse matrices. Level 0, of which a
+ * single-precision column takes `fine` bytes, has its basis in that precision, too. */
+static int64_t setup_bytes(const level_size *solving, int64_t fine, int64_t rows) {
+  level_size size[KAON_MULTIGRID_LEVELS];
+  const level_size *level = size;
+  memcpy(size, solving, sizeof size);
+  size[0].column = fine;
+  int64_t bytes = fine > solving->column ? size->vectors * fine : 0;
   for (; level->vectors > 0; level++)
     bytes += level->vectors * (3 * level->column + cycle_bytes(level, rows));
   return bytes;
@@ -161,7 +180,8 @@ static int64_t setup_bytes(const level_size *level, int64_t rows) {
 
 void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int whole[4], int reals,
                           const kaon_multigrid_options *o, kaon_multigrid_info *info) {
-  level_size size[KAON_MULTIGRID_LEVELS];
+  level_size size[KAON_MULTIGRID_LEVELS] = {{0}};
+  const int reals_of_0 = reals;
   int p[4], w[4], cycles = 1;
   memcpy(p, part, sizeof p);
   memcpy(w, whole, sizeof w);
@@ -183,7 +203,8 @@ void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int 
   const int64_t rows = info->level[o->levels - 1].unknowns;
   const int64_t inverted = rows <= o->dense ? rows : 0;
   info->column_bytes = cycle_bytes(size, inverted);
-  info->setup_bytes = setup_bytes(size, inverted);
+  info->setup_bytes =
+      setup_bytes(size, column_bytes(size[0].places, reals_of_0, KAON_SINGLE), inverted);
 }
 
 kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int extents[4], const int grid[4],

@@ -19,11 +19,12 @@ typedef struct candidates {
   kaon_vector *v, *w;
 } candidates;
 
-/* Adds the seconds since *clock to *part, and starts anew. */
-static void note(kaon_context *ctx, double *clock, double *part) {
-  (void)ctx->backend->memory->synchronise(ctx);
+/* Adds the seconds since *clock to *part and to those of the level, and starts anew. */
+static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, double *part) {
+  (void)level->ctx->backend->memory->synchronise(level->ctx);
   const double now = kaon_seconds();
   *part += now - *clock;
+  mg->info.level[level->number].seconds += now - *clock;
   *clock = now;
 }
 
@@ -43,19 +44,17 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
   const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
   if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
   KAON_TRY(status);
-  note(level->ctx, &clock, &mg->info.orthonormalise);
+  note(mg, level, &clock, &mg->info.orthonormalise);
   KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
   KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
   KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, c->v->nrhs, &half));
   KAON_TRY(kaon_galerkin(level->A, level->transfer, half, c->w, kaon_coarse_links_of(below->A)));
   KAON_TRY(kaon_coarse_update(below->A));
-  note(level->ctx, &clock, &mg->info.galerkin);
+  note(mg, level, &clock, &mg->info.galerkin);
   return KAON_OK;
 }
 
-/* The reduction that a level's smoother, or the solver of a large coarsest level, works on. It can
- * be made only once the level has numbers. */
-static kaon_status reduce(kaon_mg_level *level) {
+kaon_status kaon_level_reduce(kaon_mg_level *level) {
   const kaon_couplings *couplings = kaon_operator_capability(level->A, KAON_CAPABILITY_COUPLINGS);
   if (level->reduced != NULL) return KAON_OK;
   return couplings->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
@@ -65,13 +64,13 @@ static kaon_status reduce(kaon_mg_level *level) {
 static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
   double clock = kaon_seconds();
   kaon_dense_info info = {0, 0, 0};
-  if (level->unknowns > mg->options.dense) return reduce(level);
+  if (level->unknowns > mg->options.dense) return kaon_level_reduce(level);
   const kaon_coarse_links *links = kaon_coarse_links_of(level->A);
   KAON_TRY(level->K == NULL
                ? kaon_dense_inverse(links, level->A->precision, mg->options.dense, &level->K, &info)
                : kaon_dense_inverse_update(level->K, links, &info));
   mg->info.level[level->number].dense_inverse_norm = info.inverse_norm;
-  note(level->ctx, &clock, &mg->info.dense);
+  note(mg, level, &clock, &mg->info.dense);
   return KAON_OK;
 }
 
@@ -84,7 +83,7 @@ static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operat
   c->v = c->w;
   c->w = swapped;
   KAON_TRY(kaon_normalise_columns(c->v));
-  note(level->ctx, &clock, &mg->info.smooth);
+  note(mg, level, &clock, &mg->info.smooth);
   return KAON_OK;
 }
 
@@ -130,7 +129,7 @@ static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candi
   for (int i = 0; i < rounds; i++) {
     double clock = kaon_seconds();
     KAON_TRY(kaon_orthonormalise_columns(c->v));
-    note(level->ctx, &clock, &mg->info.orthonormalise);
+    note(mg, level, &clock, &mg->info.orthonormalise);
     KAON_TRY(improve(mg, level, level->K, c));
     KAON_TRY(descend(mg, level, c, i + 1, 0));
   }
@@ -141,7 +140,7 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   kaon_mg_level *below = level->below;
   candidates c = {NULL, NULL};
   if (below->below == NULL) return invert_coarsest(mg, below);
-  kaon_status status = reduce(below);
+  kaon_status status = kaon_level_reduce(below);
   if (status == KAON_OK) status = take(below, &c);
   if (status == KAON_OK) status = inherit(mg, level, below, c.v);
   if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
@@ -155,7 +154,7 @@ kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
   kaon_mg_level *top = &mg->level[0];
   candidates c = {NULL, NULL};
   const double begin = kaon_seconds();
-  kaon_status status = reduce(top);
+  kaon_status status = kaon_level_reduce(top);
   if (status == KAON_OK) status = take(top, &c);
   if (status == KAON_OK && fresh) status = kaon_random_columns(c.v, 0, mg->options.seed);
   if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);

@@ -292,15 +292,27 @@ static kaon_status prepare(const kaon_transfer *t, const kaon_vector *fine,
                              bytes_of(t->basis) + bytes_of(fine) + bytes_of(coarse), launch);
 }
 
-kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
-                                   kaon_vector *coarse, const kaon_pass *pass) {
+static kaon_status restrict_sites(const kaon_transfer *transfer, const kaon_aggregate_view *sites,
+                                  const kaon_vector *fine, kaon_vector *coarse,
+                                  const kaon_pass *pass) {
   kaon_transfer_args args;
   kaon_launch launch;
   KAON_TRY(check_pair(transfer, fine, coarse, pass, "restriction"));
   KAON_TRY(prepare(transfer, fine, coarse, pass, &args, &launch));
+  args.aggregates = *sites;
   transfer->ctx->backend->transfer[transfer->precision]->restrict_to(&launch, &args);
   transfer->ctx->no_flush_needed = 1;
   return KAON_OK;
+}
+
+kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
+                                   kaon_vector *coarse, const kaon_pass *pass) {
+  return restrict_sites(transfer, &transfer->aggregates->view, fine, coarse, pass);
+}
+
+kaon_status kaon_transfer_restrict_face(const kaon_transfer *transfer, int direction,
+                                        const kaon_vector *fine, kaon_vector *coarse) {
+  return restrict_sites(transfer, &transfer->aggregates->face[direction], fine, coarse, NULL);
 }
 
 kaon_status kaon_transfer_prolong(const kaon_transfer *transfer, const kaon_vector *coarse, int add,

@@ -45,5 +45,9 @@ kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vec
  * transfer's precision, coarse of coarse_precision. Errors: SHAPE, PRECISION. */
 kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
                                    kaon_vector *coarse, const kaon_pass *pass);
+/* Restriction of a vector that vanishes except on the sites from which a hop in this direction leaves
+ * its aggregate. */
+kaon_status kaon_transfer_restrict_face(const kaon_transfer *transfer, int direction,
+                                        const kaon_vector *fine, kaon_vector *coarse);
 kaon_status kaon_transfer_prolong(const kaon_transfer *transfer, const kaon_vector *coarse, int add,
                                   kaon_vector *fine, const kaon_pass *pass);

@@ -35,7 +35,7 @@ static bed open_bed(const dense_case *c, int machine, int threads) {
 }
 
 static void close_bed(bed *b) {
-  dense_links_free(&b->links);
+  kaon_coarse_links_destroy(&b->links);
   kaon_lattice_destroy(&b->lattice);
   kaon_context_destroy(&b->ctx);
 }
@@ -118,6 +118,46 @@ static void agrees_with_elimination(void **state) {
     free(b);
     free(x);
   }
+}
+
+/* A (K b) = b with the coarse operator A of the matrices. The error above grows by |A|, at most
+ * 3 d / 2. A's product has 9 matrices of n numbers, which in single precision are rounded, and b is
+ * rounded. */
+static double residual_bound(const dense_case *c, kaon_precision precision) {
+  const double u = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
+  const double product = (2 * sqrt(2) * DENSE_FIELDS * c->reals / 2 + 3) * u;
+  return 3 * sqrt(2) * (error_bound(dense_rows(c), precision) + product);
+}
+
+static void inverts_the_coarse_operator(void **state) {
+  (void)state;
+  for (int i = 0; i < CASES; i += 3)
+    for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+      const dense_case *c = &cases[i];
+      if (machine_lacks(machine)) continue;
+      for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+        bed t = open_bed(c, machine, 2);
+        kaon_operator *A = NULL, *K = NULL;
+        must(t.ctx, kaon_coarse_create(&t.links, (kaon_precision)p, 0, &A));
+        must(t.ctx, kaon_dense_inverse(kaon_coarse_links_of(A), A->precision, MOST, &K, NULL));
+        assert_ptr_equal(K->space, A->space);
+        kaon_vector *x = solve(c, &t, K, 1), *b = dense_sources(c, t.lattice, A->precision, 1);
+        kaon_vector *y = dense_vector(t.lattice, c->reals, A->precision, 1);
+        must(t.ctx, kaon_operator_run(A, KAON_PLAIN, x, y, NULL));
+        dense_number *found = dense_export(y, 0), *wanted = dense_export(b, 0);
+        double error = 0;
+        for (int r = 0; r < dense_rows(c); r++) error = larger(error, cabs(found[r] - wanted[r]));
+        test_below("A (K b) - b", error, residual_bound(c, A->precision));
+        free(found);
+        free(wanted);
+        kaon_vector_destroy(&x);
+        kaon_vector_destroy(&y);
+        kaon_vector_destroy(&b);
+        kaon_operator_destroy(&K);
+        kaon_operator_destroy(&A);
+        close_bed(&t);
+      }
+    }
 }
 
 /* ---- bits ---- */
@@ -279,7 +319,7 @@ static void twins_follow_updates(void **state) {
   must_refuse(t.ctx, KAON_ERR_UNSUPPORTED, K->ops->twin(K, KAON_HALF, KAON_RECONSTRUCT_18, &half));
   assert_null(half);
   other.seed++;
-  dense_links_free(&t.links);
+  kaon_coarse_links_destroy(&t.links);
   t.links = dense_links(&other, t.lattice);
   must(t.ctx, kaon_dense_inverse_update(K, &t.links, NULL));
   kaon_operator *fresh = inverse_of(&t, KAON_DOUBLE, NULL);
@@ -362,6 +402,7 @@ static void what_is_not_offered_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(agrees_with_elimination),
+      cmocka_unit_test(inverts_the_coarse_operator),
       cmocka_unit_test(threads_do_not_change_bits),
       cmocka_unit_test(columns_are_independent),
       cmocka_unit_test(norms_are_those_of_the_matrix),

@@ -214,7 +214,16 @@ static sizes make_sizes(const entries *e, matrix_form f, kind k) {
   return all;
 }
 
+static const char *const form_names[FORMS_OF_MATRIX] = {
+    "A", "A^dag", "A^dag A", "double sweeps", "CARP", "Cimmino"};
+static const char *const kind_names[KINDS] = {
+    "block Jacobi", "DIC",       "DILU",           "SSOR",        "Gauss-Seidel", "IC(0)",
+    "ILU(0)",       "AINV",      "FSAI",           "none",        "SSOR, single", "SSOR, swept",
+    "Jacobi",       "Chebyshev", "Chebyshev in A", "projections", "Schwarz",      "solver"};
+
 static void all_matrices(const entries *e, matrix_form f, kind k) {
+  printf("  %s, preconditioner: %s\n", form_names[f], kind_names[k]);
+  fflush(stdout); /* what follows may crash */
   const int hermitian = e->info.hermitian ? f != ADJOINT : f >= NORMAL;
   sizes all = make_sizes(e, f, k);
   for (int m = 0; m < METHODS && all.have; m++)

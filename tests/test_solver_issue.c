@@ -519,7 +519,8 @@ static void a_monitor_ends_recorded_solves(void **state) {
   close_world(&w);
 }
 
-/* ---- preconditioners: a fixed number of steps is recorded, an inner solve is not ---- */
+/* ---- preconditioners: a fixed number of steps is recorded, an inner solve is not, though it has
+ * recordings of its own ---- */
 
 static void nested_solvers(void **state) {
   (void)state;
@@ -532,7 +533,7 @@ static void nested_solvers(void **state) {
     kaon_solver_options in = options_of(tolerance ? KAON_BICGSTAB : KAON_MR, KAON_DOUBLE);
     in.tol = tolerance ? 0.1 : 0;
     in.max_iterations = 4;
-    w.c.ctx->lab.issue = KAON_ISSUE_PLAIN;
+    w.c.ctx->lab.issue = KAON_ISSUE_AUTO;
     must(w.c.ctx, kaon_solver_create(w.R, COLUMNS, &in, &inner));
     must(w.c.ctx, kaon_solver_as_operator(inner, &K));
     kaon_solver_options o = options_of(KAON_GCR, KAON_DOUBLE);

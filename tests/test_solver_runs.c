@@ -115,6 +115,24 @@ static void closed_columns_cost_nothing(void **state) {
   }
 }
 
+/* A solve to a tolerance polls and records steps of its own. While another solver's steps are
+ * recorded it is refused, before it does anything. Fixed steps can be recorded. */
+static void a_recording_holds_fixed_steps_alone(void **state) {
+  (void)state;
+  for (int fixed = 0; fixed < 2; fixed++) {
+    const kaon_solver_options o = inner_options(fixed ? 0 : 1e-8);
+    nest t;
+    open_nest(&t, &o, 1, -1);
+    t.c.ctx->recording = 1;
+    const kaon_status status = apply_nest(&t);
+    t.c.ctx->recording = 0;
+    assert_int_equal(status, fixed ? KAON_OK : KAON_ERR_UNSUPPORTED);
+    assert_int_equal(shell_applications(t.A) > 0, fixed);
+    must(t.c.ctx, apply_nest(&t));
+    close_nest(&t);
+  }
+}
+
 /* ---- several ranks, played by one: their parts of sums are 0, the test sets their requests ----
  */
 
@@ -377,6 +395,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(closed_columns_harm_nothing),
       cmocka_unit_test(closed_columns_cost_nothing),
+      cmocka_unit_test(a_recording_holds_fixed_steps_alone),
       cmocka_unit_test(one_ranks_monitor_ends_the_solve_on_all),
       cmocka_unit_test(ranks_look_after_the_same_steps),
       cmocka_unit_test(lift_honours_the_gate),

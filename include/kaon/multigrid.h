@@ -37,8 +37,9 @@ typedef struct kaon_multigrid_options {
   int cycle[KAON_MULTIGRID_LEVELS - 1]; /**< GCR steps that solve the level below, if it is not the
                                             coarsest, each with one cycle as preconditioner (a
                                             K-cycle). 1: one cycle without GCR (a V-cycle). 0: 2 */
-  kaon_precision precision[KAON_MULTIGRID_LEVELS - 1]; /**< of the level's cycle: half or single. On
-                                                           levels below 0: single */
+  kaon_precision precision[KAON_MULTIGRID_LEVELS - 1]; /**< single or half. Level 0: of its vectors
+                                                           and basis. Others: of their matrices;
+                                                           their vectors are single */
   int setup;     /**< rounds of the set-up, in each of which the cycle improves its own basis */
   int dense;     /**< most unknowns of a coarsest level that is inverted as a dense matrix. Larger
                         ones are solved by GCR */
@@ -81,6 +82,7 @@ typedef struct kaon_multigrid_level {
   int64_t unknowns;          /**< complex numbers in all */
   int64_t bytes;             /**< of basis and matrices on a rank; without those of A itself */
   int cycles;                /**< on this level in one application of K; coarsest: solves */
+  double seconds;            /**< of the set-up */
   double dense_inverse_norm; /**< coarsest level, if dense: estimate of |A^-1|_1; else 0 */
 } kaon_multigrid_level;
 

@@ -454,11 +454,15 @@ static kaon_status invert_fixed(kaon_solver *s, const kaon_vector *b, kaon_vecto
   return within ? within->reconstruct(s->A, s->outer.own_x, b, x) : KAON_OK;
 }
 
-/* x = approximately A'^-1 b from zero, in A's space, without a report. With tol = 0 the host does
- * not poll. If A is a reduction of an operator of the same space, b and x belong to that operator,
- * as in a solve. */
+/* x = approximately A'^-1 b from zero, in A's space, without a report. If A is a reduction of an
+ * operator of the same space, b and x belong to that operator, as in a solve. With tol = 0 the host
+ * does not poll, and another solver can record the steps. Otherwise the solve records its own, and
+ * a recording must not begin within another one. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   if (s->options.tol > 0) {
+    if (s->ctx->recording)
+      return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
+                       "inverse: a solve to a tolerance cannot be part of a recording");
     KAON_TRY(kaon_vector_zero(x));
     return solve_at_work(s, b, x, 1, NULL, NULL);
   }

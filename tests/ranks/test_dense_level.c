@@ -39,7 +39,7 @@ static void side_open(side *s, kaon_context *ctx, kaon_precision precision) {
 static void side_close(side *s) {
   kaon_vector_destroy(&s->y);
   kaon_operator_destroy(&s->K);
-  dense_links_free(&s->links);
+  kaon_coarse_links_destroy(&s->links);
   kaon_lattice_destroy(&s->lattice);
   kaon_context_destroy(&s->ctx);
 }

@@ -133,23 +133,13 @@ static inline kaon_vector *dense_sources(const dense_case *c, kaon_lattice *latt
 
 static inline kaon_coarse_links dense_links(const dense_case *c, kaon_lattice *lattice) {
   kaon_coarse_links links;
-  for (int field = 0; field < DENSE_FIELDS; field++) {
-    kaon_vector *v = dense_vector(lattice, c->reals, KAON_DOUBLE, c->reals / 2);
+  must(lattice->ctx, kaon_coarse_links_create(lattice, c->reals, KAON_DOUBLE, &links));
+  for (int field = 0; field < DENSE_FIELDS; field++)
     for (int j = 0; j < c->reals / 2; j++) {
       const dense_column u = {c, field, j};
-      dense_fill(v, j, dense_of_field, &u);
+      dense_fill(field == KAON_DIRS ? links.inside : links.hop[field], j, dense_of_field, &u);
     }
-    if (field == KAON_DIRS)
-      links.inside = v;
-    else
-      links.hop[field] = v;
-  }
   return links;
-}
-
-static inline void dense_links_free(kaon_coarse_links *links) {
-  kaon_vector_destroy(&links->inside);
-  for (int d = 0; d < KAON_DIRS; d++) kaon_vector_destroy(&links->hop[d]);
 }
 
 /* One column, of this rank's sites; the caller frees it. */

@@ -9,7 +9,7 @@
 
 /* Complex numbers of a tile (half the divisor of `reals`), columns of the result that share loads,
  * and columns of the matrix in a chunk. */
-enum { TILE = 2, SHARED = 3, CHUNK = 16 };
+enum { TILE = 2, SHARED = 3, CHUNK = 24 };
 
 static void collect_share(const void *job, int t, int threads) {
   const kaon_dense_args *a = job;

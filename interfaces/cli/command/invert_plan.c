@@ -125,7 +125,7 @@ static int add_multigrid(const kaon_context *ctx, const invert_job *job, const i
   const int code = multigrid_plan(ctx, &job->p, extents, grid, &info);
   if (code != EXIT_DONE) return code;
   const double rows = (double)info.level[info.levels - 1].unknowns;
-  const int converts = job->p.options.sloppy != KAON_SINGLE;
+  const int converts = job->p.options.sloppy != job->p.multigrid.precision[0];
   const double solve = job->batch * ((double)info.column_bytes +
                                      converts * 2 * 24 * sizeof(float) * volume_of(part));
   const double setup = fmax(solve, (double)info.setup_bytes - f->solver);

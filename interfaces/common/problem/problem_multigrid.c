@@ -68,10 +68,11 @@ static kaon_multigrid_info describe(const problem *p) {
 }
 
 static json_t *level(const kaon_multigrid_level *l) {
-  return json_pack("{s:o s:i s:o s:i s:I s:I s:i s:o}", "lattice", report_ints(l->extents, 4),
+  return json_pack("{s:o s:i s:o s:i s:I s:I s:i s:o s:o}", "lattice", report_ints(l->extents, 4),
                    "dof", l->numbers, "block", l->vectors ? report_ints(l->block, 4) : json_null(),
                    "vectors", l->vectors, "unknowns", (json_int_t)l->unknowns, "bytes",
-                   (json_int_t)l->bytes, "steps", l->cycles, "dense_inverse_norm",
+                   (json_int_t)l->bytes, "steps", l->cycles, "setup_seconds",
+                   report_real(l->seconds), "dense_inverse_norm",
                    l->dense_inverse_norm > 0 ? report_real(l->dense_inverse_norm) : json_null());
 }
 
