@@ -57,6 +57,7 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
     const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
     if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;
     if (level == last || !choose_block(part, whole, level, o->block[level])) break;
+    KAON_TRY(kaon_aggregates_check(ctx, part, whole, o->block[level]));
     if (o->vectors[level] == 0) o->vectors[level] = level == 0 ? 20 : 24;
     if (o->steps[level] == 0) o->steps[level] = o->smoother[level] >= KAON_SMOOTHER_SAP ? 3 : 4;
     if (o->cycle[level] == 0) o->cycle[level] = 2;
