@@ -10,13 +10,12 @@ typedef struct kaon_dense_info {
   double inverse_norm; /* |A^-1|_1 */
 } kaon_dense_info;
 
-/* K = A^-1 for the coarse operator A with these matrices (kaon_coarse_links_of), which are
- * only read now. LU factors in
- * double on the host, by LAPACKE on one thread, so that bits do not depend on threads. K has the
- * matrices' space and this precision, double or single, and each rank holds its own rows. K has no
- * adjoint. Its twins follow it. Collective. info NULL: not wanted. Errors: SINGULAR (naming a row),
- * ARGUMENT (more than `most` rows; with both numbers), NOT_FINITE, UNSUPPORTED (half precision;
- * several ranks on a device), NOT_BUILT, MEMORY. */
+/* K = A^-1 for the coarse operator A with these matrices (kaon_coarse_links_of), which are read now
+ * and not kept. LU factors in double on the host, by LAPACKE on one thread, so that bits do not
+ * depend on threads. K has the matrices' space and this precision, double or single, and each rank
+ * holds its own rows. It has no adjoint. Its twins follow it. Collective. info NULL: not wanted.
+ * Errors: SINGULAR (naming a row), ARGUMENT (more than `most` rows; with both numbers), NOT_FINITE,
+ * UNSUPPORTED (half precision; several ranks on a device), NOT_BUILT, MEMORY. */
 kaon_status kaon_dense_inverse(const kaon_coarse_links *links, kaon_precision precision,
                                int64_t most, kaon_operator **K, kaon_dense_info *info);
 /* The same K for new matrices in the same space. After a failure K is stale. */

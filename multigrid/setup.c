@@ -123,7 +123,7 @@ static kaon_status inherit(const kaon_multigrid *mg, const kaon_mg_level *above,
   return kaon_normalise_columns(v);
 }
 
-/* In each round the level below makes rounds of its own, more and more of them. */
+/* The levels below make rounds of their own in the last one: before, their bases change too much. */
 static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
                                  int rounds) {
   for (int i = 0; i < rounds; i++) {
@@ -131,7 +131,7 @@ static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candi
     KAON_TRY(kaon_orthonormalise_columns(c->v));
     note(mg, level, &clock, &mg->info.orthonormalise);
     KAON_TRY(improve(mg, level, level->K, c));
-    KAON_TRY(descend(mg, level, c, i + 1, 0));
+    KAON_TRY(descend(mg, level, c, i + 1 == rounds ? rounds : 0, 0));
   }
   return KAON_OK;
 }
@@ -144,8 +144,8 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   if (status == KAON_OK) status = take(below, &c);
   if (status == KAON_OK) status = inherit(mg, level, below, c.v);
   if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
-  if (status == KAON_OK) status = descend(mg, below, &c, rounds, fresh);
-  if (status == KAON_OK) status = improve_level(mg, below, &c, fresh ? 0 : rounds);
+  if (status == KAON_OK) status = descend(mg, below, &c, 0, fresh);
+  if (status == KAON_OK) status = improve_level(mg, below, &c, rounds);
   release(&c);
   return status;
 }
@@ -160,7 +160,7 @@ kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
   if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
   if (status == KAON_OK && !fresh)
     status = kaon_transfer_prolong(top->transfer, top->coordinates, 0, c.v, NULL);
-  if (status == KAON_OK) status = descend(mg, top, &c, rounds, fresh);
+  if (status == KAON_OK) status = descend(mg, top, &c, 0, fresh);
   if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
   release(&c);
   mg->info.seconds += kaon_seconds() - begin;

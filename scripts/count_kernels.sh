@@ -29,6 +29,7 @@ count "staggered" 54 '/kaon_objects_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_objects_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
 count "hops in one direction" 6 '/kaon_objects_dslash_cuda_\(hop\|staggered\)_along_'
+count "coarse operators, transfers" 24 '/kaon_objects_\(dslash_coarse\|multigrid\)_cuda_'
 listed='/kaon_objects_sparse_cuda_\(cdp\|resident\)_cu'
 count "sparse" 52 '/kaon_objects_sparse_cuda_\(csr_cu\|levels_shared\|spmv_exchange_cu\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
@@ -37,5 +38,5 @@ count "row projections" 4 '/kaon_objects_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_objects_blas_cuda_precond_cu'
 count "loops, sums of ranks, copies" 27 '/kaon_objects_lib_cuda_'
-count "all" 484 ''
+count "all" 508 ''
 exit $bad

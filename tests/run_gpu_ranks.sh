@@ -47,8 +47,10 @@ failed() {
 
 find_mpi() {
   local folder
-  if [ -n "${KAON_DEPS:-}" ] && compgen -G "$KAON_DEPS/*openmpi*.deb" >/dev/null; then
+  if [ -n "${KAON_DEPS:-}" ] && compgen -G "$KAON_DEPS/*.deb" >/dev/null; then
     for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking $package"; done
+  fi
+  if [ -e "$build/deps/usr/bin/mpirun.openmpi" ]; then
     export OPAL_PREFIX=$build/deps/usr PMIX_INSTALL_PREFIX=$build/deps/usr PATH=$build/deps/usr/bin:$PATH
     for name in mpirun mpiexec mpicc; do # names that Debian's alternatives would provide
       [ -e "$build/deps/usr/bin/$name" ] || ln -s "$name.openmpi" "$build/deps/usr/bin/$name"
@@ -57,7 +59,7 @@ find_mpi() {
   fi
   if [ -d "$build/deps/usr/lib" ]; then
     folder=$build/deps/usr/lib/$(gcc -dumpmachine)
-    export LD_LIBRARY_PATH=$folder:$folder/openmpi/lib:$build/deps/lib/$(gcc -dumpmachine):${LD_LIBRARY_PATH:-}
+    export LD_LIBRARY_PATH=$folder:$folder/openmpi/lib:$folder/openblas-pthread:$build/deps/lib/$(gcc -dumpmachine):${LD_LIBRARY_PATH:-}
   fi
   for folder in /usr/local/mpi/bin /opt/hpcx/ompi/bin; do
     command -v mpirun >/dev/null || { [ -x "$folder/mpirun" ] && export PATH=$folder:$PATH; }

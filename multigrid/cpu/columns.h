@@ -112,16 +112,16 @@ KAON_INLINE sites sites_of(const kaon_aggregate_view *v, int64_t coarse_block, i
   return at;
 }
 
-/* Rows first .. first + rows - 1 of column `column` of these sites. They are copied to `copy` if
- * they are in several blocks. columns: of the vector; scale: their W scales, in half precision. */
+/* Column `column` of these sites, of a vector of so many columns. It is copied to `copy` if the sites
+ * are in several blocks. Its W scales, in half precision, likewise. */
 KAON_INLINE const stored *site_rows(const kaon_view *v, const sites *at, int columns, int column,
-                                    int reals, int first, int rows, stored *copy) {
+                                    int reals, stored *copy) {
   const stored *data = v->data;
-  if (at->aligned) return data + ((at->block * columns + column) * reals + first) * KAON_W;
+  if (at->aligned) return data + (at->block * columns + column) * reals * KAON_W;
   for (int l = 0; l < KAON_W; l++) {
     const int64_t block = at->place[l] / KAON_W, lane = at->place[l] % KAON_W;
-    const stored *from = data + ((block * columns + column) * reals + first) * KAON_W + lane;
-    for (int c = 0; c < rows; c++) copy[c * KAON_W + l] = from[c * KAON_W];
+    const stored *from = data + (block * columns + column) * reals * KAON_W + lane;
+    for (int c = 0; c < reals; c++) copy[c * KAON_W + l] = from[c * KAON_W];
   }
   return copy;
 }
@@ -135,6 +135,12 @@ KAON_INLINE const float *site_scales(const kaon_view *v, const sites *at, int co
     copy[l] = v->scale[(block * columns + column) * KAON_W + lane];
   }
   return copy;
+}
+
+/* Prefetches `count` values into the second-level cache. */
+KAON_INLINE void fetch(const stored *p, int count) {
+#pragma GCC unroll 1
+  for (int i = 0; i < count; i += 64 / (int)sizeof *p) __builtin_prefetch(p + i, 0, 2);
 }
 
 /* Parts of a job, `count` of them, shared out in order. */

@@ -3,37 +3,69 @@
 #include "multigrid/cpu/columns.h"
 #include "multigrid/cpu/kernels.h"
 
-/* Adds J vectors times their coarse numbers e to R columns y, or with `begin` writes them. v: the
- * first vector's half; reals: to the next vector; numbers: complex ones of a half. */
-KAON_INLINE void multiples(const int J, const int R, const stored *v, const float *scale,
-                           const real *const *e, int reals, int numbers, int begin,
-                           real *const *y) {
+/* The basis in a fine block. */
+typedef struct block_rows {
+  const stored *row;  /* `reals` rows of each vector, side by side */
+  const float *scale; /* half precision: W for each vector */
+  const stored *next; /* their rows in the next block; NULL: no prefetch */
+  int reals, count;   /* of a site; vectors */
+} block_rows;
+
+/* Adds a half of J vectors from `j` on times their coarse numbers e to R columns y; the first ones
+ * are not added to what is there. */
+KAON_INLINE void multiples(const int J, const int R, const block_rows *v, int j, int half,
+                           const real *const *e, real *const *y) {
+  const int rows = v->reals / 2, stride = v->reals * KAON_W;
   for (int part = 0; part < KAON_VL * KAON_PARTS; part += KAON_VL) {
+    const int first = half * rows * KAON_W + part;
+    const stored *row = v->row + j * stride + first;
     vcomplex factor[LONE_VECTORS * PAIR];
-    for (int j = 0; j < J; j++) {
-      const vreal step = step_of(KAON_IS_HALF ? scale + j * KAON_W + part : NULL);
+    for (int i = 0; i < J; i++) {
+      const vreal step = step_of(KAON_IS_HALF ? v->scale + (j + i) * KAON_W + part : NULL);
       for (int r = 0; r < R; r++) {
-        const real *z = e[r] + 2 * j * KAON_W + part;
-        factor[j * R + r] =
+        const real *z = e[r] + 2 * (half * v->count + j + i) * KAON_W + part;
+        factor[i * R + r] =
             c_make(times_step(v_load_real(z), step), times_step(v_load_real(z + KAON_W), step));
       }
     }
-    for (int c = 0; c < numbers; c++) {
-      const int at = 2 * c * KAON_W + part;
+    for (int at = 0; at < rows * KAON_W; at += 2 * KAON_W) {
       vcomplex sum[PAIR];
-      for (int r = 0; r < R; r++)
-        sum[r] = begin ? c_make(v_set(0), v_set(0))
-                       : c_make(v_load_real(y[r] + at), v_load_real(y[r] + at + KAON_W));
-      for (int j = 0; j < J; j++) {
-        const vcomplex a = c_load(v + j * reals * KAON_W + at);
-        for (int r = 0; r < R; r++) sum[r] = c_fma(a, factor[j * R + r], sum[r]);
+      for (int r = 0; r < R; r++) {
+        real *to = y[r] + first + at;
+        sum[r] =
+            j == 0 ? c_make(v_set(0), v_set(0)) : c_make(v_load_real(to), v_load_real(to + KAON_W));
+      }
+      for (int i = 0; i < J; i++) {
+        const vcomplex a = c_load(row + i * stride + at);
+        for (int r = 0; r < R; r++) sum[r] = c_fma(a, factor[i * R + r], sum[r]);
       }
       for (int r = 0; r < R; r++) {
-        v_store_real(y[r] + at, sum[r].re);
-        v_store_real(y[r] + at + KAON_W, sum[r].im);
+        v_store_real(y[r] + first + at, sum[r].re);
+        v_store_real(y[r] + first + at + KAON_W, sum[r].im);
       }
     }
   }
+}
+
+KAON_INLINE void both_multiples(const int J, const int R, const block_rows *v, int j,
+                                const real *const *e, real *const *y) {
+  if (v->next != NULL) fetch(v->next + j * v->reals * KAON_W, J * v->reals * KAON_W);
+  for (int half = 0; half < 2; half++) multiples(J, R, v, j, half, e, y);
+}
+
+/* All vectors to one column, and to two. */
+KAON_ONCE void lone_multiples(const block_rows *v, const real *const *e, real *const *y) {
+  int j = 0;
+  for (; j + LONE_VECTORS <= v->count; j += LONE_VECTORS)
+    both_multiples(LONE_VECTORS, 1, v, j, e, y);
+  for (; j < v->count; j++) both_multiples(1, 1, v, j, e, y);
+}
+
+KAON_ONCE void pair_multiples(const block_rows *v, const real *const *e, real *const *y) {
+  int j = 0;
+  for (; j + PAIR_VECTORS <= v->count; j += PAIR_VECTORS)
+    both_multiples(PAIR_VECTORS, PAIR, v, j, e, y);
+  for (; j < v->count; j++) both_multiples(1, PAIR, v, j, e, y);
 }
 
 /* The coarse numbers of a fine block's lanes. They are copied if they are in several blocks. */
@@ -57,40 +89,19 @@ typedef struct block_memory {
   const real *coarse[GROUP];
 } block_memory;
 
-KAON_INLINE void some_vectors(const int J, const int R, const kaon_transfer_args *args,
-                              int64_t block, int j, int half, block_memory *m, int k) {
-  const int reals = args->fine_reals, n = args->vectors;
-  const int64_t column = block * n + j;
-  const stored *v = (const stored *)args->basis.data + (column * 2 + half) * reals / 2 * KAON_W;
-  const real *e[PAIR];
-  real *y[PAIR];
-  for (int r = 0; r < R; r++) {
-    e[r] = m->coarse[k + r] + (half * n + j) * 2 * KAON_W;
-    y[r] = m->fine + ((k + r) * 2 + half) * reals / 2 * KAON_W;
-  }
-  multiples(J, R, v, scales_of(&args->basis, column), e, reals, reals / 4, j == 0, y);
-}
-
-static void add_vectors(const kaon_transfer_args *args, int64_t block, int half, const group *g,
+static void add_vectors(const kaon_transfer_args *args, int64_t block, const group *g,
                         block_memory *m) {
-  const int n = args->vectors, most = g->count == 1 ? LONE_VECTORS : PAIR_VECTORS;
-  for (int j = 0; j < n;) {
-    const int count = n - j >= most ? most : 1;
-    int k = 0;
-    for (; k + PAIR <= g->count; k += PAIR)
-      if (count == PAIR_VECTORS)
-        some_vectors(PAIR_VECTORS, PAIR, args, block, j, half, m, k);
-      else
-        some_vectors(1, PAIR, args, block, j, half, m, k);
-    if (k < g->count) {
-      if (count == LONE_VECTORS)
-        some_vectors(LONE_VECTORS, 1, args, block, j, half, m, k);
-      else if (count == PAIR_VECTORS)
-        some_vectors(PAIR_VECTORS, 1, args, block, j, half, m, k);
-      else
-        some_vectors(1, 1, args, block, j, half, m, k);
-    }
-    j += count;
+  const int reals = args->fine_reals, n = args->vectors;
+  const stored *row = (const stored *)args->basis.data + block * n * reals * KAON_W;
+  const int last = block + 1 == args->aggregates.fine_blocks;
+  block_rows v = {row, scales_of(&args->basis, block * n), last ? NULL : row + n * reals * KAON_W,
+                  reals, n};
+  for (int k = 0; k < g->count; k += PAIR) {
+    const int pair = k + PAIR <= g->count;
+    real *y[PAIR];
+    for (int r = 0; r < (pair ? PAIR : 1); r++) y[r] = m->fine + (k + r) * reals * KAON_W;
+    (pair ? pair_multiples : lone_multiples)(&v, m->coarse + k, y);
+    v.next = NULL;
   }
 }
 
@@ -116,7 +127,7 @@ static void prolong_item(const kaon_transfer_args *args, int64_t block, int slic
     const group g = next_group(args, &k);
     for (int i = 0; i < g.count; i++)
       m.coarse[i] = coarse_numbers(args, place, g.column[i], m.gathered + i * rows * KAON_W);
-    for (int half = 0; half < 2 && g.count > 0; half++) add_vectors(args, block, half, &g, &m);
+    add_vectors(args, block, &g, &m);
     for (int i = 0; i < g.count; i++)
       finish(args, block * args->nrhs + g.column[i], m.fine + i * reals * KAON_W);
   }

@@ -5,47 +5,79 @@
 #include "multigrid/cpu/columns.h"
 #include "multigrid/cpu/kernels.h"
 
-/* Rows of a half of basis vectors, and their scales in half precision. */
-typedef struct tile {
-  const stored *row[LONE_VECTORS];
-  const float *scale[LONE_VECTORS];
-} tile;
+/* Successive basis vectors at some sites. */
+typedef struct basis_rows {
+  const stored *row;  /* `reals` rows of each vector, side by side */
+  const float *scale; /* half precision: W for each vector */
+  const stored *next; /* their rows at the next sites; NULL: no prefetch */
+  int reals, count;   /* of a site; vectors */
+  int64_t half;       /* from coarse numbers of the first half to those of the second */
+} basis_rows;
 
-/* Adds, or with `begin` writes, the products of J vectors with R columns x to the coarse numbers y
- * of vectors next to each other. numbers: complex ones of a half. */
-KAON_INLINE void products(const int J, const int R, const tile *v, const real *const *x,
-                          int numbers, int begin, real *const *y) {
+/* *to += a step, or with `begin` = a step. One operation, so that compilers do not choose whether to
+ * contract it. */
+KAON_INLINE void add_scaled(real *to, vreal a, vreal step, int begin) {
+  const vreal old = begin ? v_set(0) : v_load_real(to);
+  v_store_real(to, KAON_IS_HALF ? v_fma(a, step, old) : a + old);
+}
+
+/* Adds, or with `begin` writes, the products of a half of J vectors from `j` on with R columns x to
+ * the coarse numbers y, whose first is that of the first vector of v. */
+KAON_INLINE void products(const int J, const int R, const basis_rows *v, int j, int half,
+                          const real *const *x, int begin, real *const *y) {
+  const int rows = v->reals / 2, stride = v->reals * KAON_W;
   for (int part = 0; part < KAON_VL * KAON_PARTS; part += KAON_VL) {
+    const int first = half * rows * KAON_W + part;
+    const stored *row = v->row + j * stride + first;
     vcomplex sum[LONE_VECTORS * PAIR];
     for (int i = 0; i < J * R; i++) sum[i] = c_make(v_set(0), v_set(0));
-    for (int c = 0; c < numbers; c++) {
-      const int at = 2 * c * KAON_W + part;
+    for (int at = 0; at < rows * KAON_W; at += 2 * KAON_W) {
       vcomplex z[PAIR];
       for (int r = 0; r < R; r++)
-        z[r] = c_make(v_load_real(x[r] + at), v_load_real(x[r] + at + KAON_W));
-      for (int j = 0; j < J; j++) {
-        const vcomplex a = c_load(v->row[j] + at);
-        for (int r = 0; r < R; r++) sum[j * R + r] = c_conj_fma(a, z[r], sum[j * R + r]);
+        z[r] = c_make(v_load_real(x[r] + first + at), v_load_real(x[r] + first + at + KAON_W));
+      for (int i = 0; i < J; i++) {
+        const vcomplex a = c_load(row + i * stride + at);
+        for (int r = 0; r < R; r++) sum[i * R + r] = c_conj_fma(a, z[r], sum[i * R + r]);
       }
     }
-    for (int j = 0; j < J; j++) {
-      const vreal step = step_of(KAON_IS_HALF ? v->scale[j] + part : NULL);
+    for (int i = 0; i < J; i++) {
+      const vreal step = step_of(KAON_IS_HALF ? v->scale + (j + i) * KAON_W + part : NULL);
       for (int r = 0; r < R; r++) {
-        real *to = y[r] + 2 * j * KAON_W + part;
-        const vcomplex s = sum[j * R + r];
-        const vreal re = times_step(s.re, step), im = times_step(s.im, step);
-        v_store_real(to, begin ? re : v_load_real(to) + re);
-        v_store_real(to + KAON_W, begin ? im : v_load_real(to + KAON_W) + im);
+        real *to = y[r] + half * v->half + 2 * (j + i) * KAON_W + part;
+        add_scaled(to, sum[i * R + r].re, step, begin);
+        add_scaled(to + KAON_W, sum[i * R + r].im, step, begin);
       }
     }
   }
 }
 
-/* Memory of a site: columns of the fine vector, turned, and rows of the basis that are gathered. */
+/* Both halves of J vectors. */
+KAON_INLINE void both_products(const int J, const int R, const basis_rows *v, int j,
+                               const real *const *x, int begin, real *const *y) {
+  if (v->next != NULL) fetch(v->next + j * v->reals * KAON_W, J * v->reals * KAON_W);
+  for (int half = 0; half < 2; half++) products(J, R, v, j, half, x, begin, y);
+}
+
+/* All vectors of v with one column, and with two. */
+KAON_ONCE void lone_products(const basis_rows *v, const real *const *x, int begin, real *const *y) {
+  int j = 0;
+  for (; j + LONE_VECTORS <= v->count; j += LONE_VECTORS)
+    both_products(LONE_VECTORS, 1, v, j, x, begin, y);
+  for (; j < v->count; j++) both_products(1, 1, v, j, x, begin, y);
+}
+
+KAON_ONCE void pair_products(const basis_rows *v, const real *const *x, int begin, real *const *y) {
+  int j = 0;
+  for (; j + PAIR_VECTORS <= v->count; j += PAIR_VECTORS)
+    both_products(PAIR_VECTORS, PAIR, v, j, x, begin, y);
+  for (; j < v->count; j++) both_products(1, PAIR, v, j, x, begin, y);
+}
+
+/* Memory of a site: columns of the fine vector in halves, and gathered rows of the basis. */
 typedef struct site_memory {
   room fine;
-  stored rows[LONE_VECTORS * KAON_TRANSFER_REALS / 2 * KAON_W] __attribute__((aligned(64)));
-  float scales[LONE_VECTORS][KAON_W] __attribute__((aligned(64)));
+  stored rows[ROOM] __attribute__((aligned(64)));
+  float scales[KAON_TRANSFER_VECTORS * KAON_W] __attribute__((aligned(64)));
 } site_memory;
 
 static void load_fine(const kaon_transfer_args *args, const sites *at, const group *g,
@@ -55,7 +87,7 @@ static void load_fine(const kaon_transfer_args *args, const sites *at, const gro
   float scales[KAON_W] __attribute__((aligned(64)));
   for (int k = 0; k < g->count; k++) {
     const int column = g->column[k];
-    const stored *rows = site_rows(&args->fine, at, args->nrhs, column, reals, 0, reals, copy);
+    const stored *rows = site_rows(&args->fine, at, args->nrhs, column, reals, copy);
     const kaon_view one = {(void *)rows,
                            (float *)site_scales(&args->fine, at, args->nrhs, column, scales)};
     real *x = m->fine + k * reals * KAON_W;
@@ -64,54 +96,45 @@ static void load_fine(const kaon_transfer_args *args, const sites *at, const gro
   }
 }
 
-/* All columns of the group with J vectors from `j` on. */
-KAON_INLINE void all_columns(const int J, const int R, const kaon_transfer_args *args, int j,
-                             int half, const tile *v, const site_memory *m, const group *g, int k,
-                             real *coarse, int begin) {
-  const int reals = args->fine_reals, n = args->vectors;
-  const real *x[PAIR];
-  real *y[PAIR];
-  for (int r = 0; r < R; r++) {
-    x[r] = m->fine + ((k + r) * reals + half * reals / 2) * KAON_W;
-    y[r] = coarse + (g->column[k + r] * 2 * n + half * n + j) * 2 * KAON_W;
+/* Vectors from `first` on, at most `count`; gathered ones, as many as there is room for. next: the
+ * next sites; NULL: none. */
+static basis_rows load_basis(const kaon_transfer_args *args, const sites *at, const sites *next,
+                             int first, int count, site_memory *m) {
+  const int n = args->vectors, reals = args->fine_reals, most = ROOM / (reals * KAON_W);
+  basis_rows v = {.reals = reals, .count = count, .half = 2 * n * KAON_W};
+  if (at->aligned) {
+    v.row = site_rows(&args->basis, at, n, first, reals, NULL);
+    v.scale = site_scales(&args->basis, at, n, first, NULL);
+    if (next != NULL) v.next = site_rows(&args->basis, next, n, first, reals, NULL);
+    return v;
   }
-  products(J, R, v, x, reals / 4, begin, y);
-}
-
-static tile load_tile(const kaon_transfer_args *args, const sites *at, int j, int count, int half,
-                      site_memory *m) {
-  const int rows = args->fine_reals / 2;
-  tile v;
-  for (int i = 0; i < count; i++) {
-    v.row[i] = site_rows(&args->basis, at, args->vectors, j + i, 2 * rows, half * rows, rows,
-                         m->rows + i * rows * KAON_W);
-    v.scale[i] = site_scales(&args->basis, at, args->vectors, j + i, m->scales[i]);
+  v.row = m->rows;
+  v.scale = m->scales;
+  v.count = count < most ? count : most;
+  for (int j = 0; j < v.count; j++) {
+    site_rows(&args->basis, at, n, first + j, reals, m->rows + j * reals * KAON_W);
+    site_scales(&args->basis, at, n, first + j, m->scales + j * KAON_W);
   }
   return v;
 }
 
-/* Vectors first .. end - 1 of a half at one site. */
-static void add_site(const kaon_transfer_args *args, const sites *at, int half, int first, int end,
-                     const group *g, site_memory *m, real *coarse, int begin) {
-  const int most = g->count == 1 ? LONE_VECTORS : PAIR_VECTORS;
+/* Vectors first .. end - 1 at one site. */
+static void add_site(const kaon_transfer_args *args, const sites *at, const sites *next, int first,
+                     int end, const group *g, site_memory *m, real *coarse, int begin) {
   for (int j = first; j < end;) {
-    const int count = end - j >= most ? most : 1;
-    const tile v = load_tile(args, at, j, count, half, m);
-    int k = 0;
-    for (; k + PAIR <= g->count; k += PAIR)
-      if (count == PAIR_VECTORS)
-        all_columns(PAIR_VECTORS, PAIR, args, j, half, &v, m, g, k, coarse, begin);
-      else
-        all_columns(1, PAIR, args, j, half, &v, m, g, k, coarse, begin);
-    if (k < g->count) {
-      if (count == LONE_VECTORS)
-        all_columns(LONE_VECTORS, 1, args, j, half, &v, m, g, k, coarse, begin);
-      else if (count == PAIR_VECTORS)
-        all_columns(PAIR_VECTORS, 1, args, j, half, &v, m, g, k, coarse, begin);
-      else
-        all_columns(1, 1, args, j, half, &v, m, g, k, coarse, begin);
+    basis_rows v = load_basis(args, at, next, j, end - j, m);
+    for (int k = 0; k < g->count; k += PAIR) {
+      const int pair = k + PAIR <= g->count;
+      const real *x[PAIR];
+      real *y[PAIR];
+      for (int r = 0; r < (pair ? PAIR : 1); r++) {
+        x[r] = m->fine + (k + r) * args->fine_reals * KAON_W;
+        y[r] = coarse + (g->column[k + r] * 2 * args->vectors + j) * 2 * KAON_W;
+      }
+      (pair ? pair_products : lone_products)(&v, x, begin, y);
+      v.next = NULL;
     }
-    j += count;
+    j += v.count;
   }
 }
 
@@ -140,10 +163,11 @@ static void restrict_item(const kaon_transfer_args *args, int64_t item, int slic
     const group g = next_group(args, &k);
     if (g.count == 0) break;
     for (int s = 0; s < args->aggregates.sites; s++) {
+      const int last = s + 1 == args->aggregates.sites;
       const sites at = sites_of(&args->aggregates, block, s);
+      const sites next = sites_of(&args->aggregates, block, last ? s : s + 1);
       load_fine(args, &at, &g, &m);
-      for (int half = 0; half < 2; half++)
-        add_site(args, &at, half, first, end, &g, &m, coarse, s == 0);
+      add_site(args, &at, last ? NULL : &next, first, end, &g, &m, coarse, s == 0);
     }
     clear_lanes(args, block, first, end, &g, coarse);
   }

@@ -1,8 +1,9 @@
 /* coarse.cu - the hop of coarse operators on the GPU (coarse_ops.h). A block of threads has a few
- * sites with all their rows, so that it can multiply by T itself. The columns of every matrix are in
- * RANGES ranges, each with sums of its own, which are added in order. On small lattices the ranges
- * are divided among threads; the sums have the same order everywhere, so that results do not depend
- * on the size of a rank's part.
+ * sites with all their rows, so that it can multiply by T itself.
+ *
+ * The columns of every matrix are in RANGES ranges, each with sums of its own, which are added in
+ * pairs. On small lattices the ranges are divided among threads. The sums have the same order
+ * everywhere, so results do not depend on the size of a rank's part.
  *
  * Three steps, with their results in shared memory: the products of all hops; the argument of T and
  * T's products; the result. */
@@ -21,11 +22,11 @@ typedef struct coarse_call {
   kaon_sites sites;
   int parity; /* in coordinates on the rank */
   int reals, packets, nrhs, tiles;
-  int pack;       /* of matrix fields */
-  int near;       /* sites of a block */
-  int beside;     /* packets of rows that it works on at a time */
-  int splits;     /* threads that share the ranges */
-  int64_t groups; /* of `near` sites */
+  int pack;          /* of matrix fields */
+  int near;          /* sites of a block */
+  int beside;        /* packets of rows that it works on at a time */
+  int splits, slots; /* threads that share the ranges; results that are kept of them */
+  int64_t groups;    /* of `near` sites */
   int chunks, first_chunk;
   int part, on, along, overlaps, peered;
   uint32_t partitioned; /* one bit for each of x, y, z, t */
@@ -48,7 +49,7 @@ typedef struct place {
 /* Shared memory: packets [column][packet][site], for D in, for the argument of T, and for the
  * ranges; then, if there are sums, each thread's |out|^2 and (w, out) of a column. */
 typedef struct room {
-  numbers *hops, *middle, *ranges;
+  numbers *hops, *middle, *slots;
   double *sums;
 } room;
 
@@ -58,8 +59,8 @@ KAON_DEVICE room room_of(const coarse_call &a) {
   room s;
   s.hops = (numbers *)coarse_shared;
   s.middle = s.hops + COLUMNS * a.packets * a.near;
-  s.ranges = s.middle + COLUMNS * a.packets * a.near;
-  s.sums = (double *)(s.ranges + RANGES * COLUMNS * a.packets * a.near);
+  s.slots = s.middle + COLUMNS * a.packets * a.near;
+  s.sums = (double *)(s.slots + a.slots * COLUMNS * a.packets * a.near);
   return s;
 }
 
@@ -131,18 +132,14 @@ KAON_DEVICE void hops_add(const coarse_call &a, const column_tile &c, const plac
     const bool ghost = source <= GHOSTS;
     kaon_view from = a.in;
     if (ghost) from.data = (char *)a.ghost[dir].data + half;
-    const numbers *v =
-        numbers_at(from, ghost ? GHOSTS - source : source, a.nrhs, a.packets, c.first);
+    packet_vectors v;
+    v.first = numbers_at(from, ghost ? GHOSTS - source : source, a.nrhs, a.packets, c.first);
+    v.last = c.count - 1;
+    v.vector = a.packets * KAON_LANES;
+    v.packet = KAON_LANES;
     const matrix_rows<HALF> m =
         matrix_of<HALF>(a.hop[dir], p.at, a.reals / 2, a.reals, a.pack, row);
-#pragma unroll(COLUMNS > 1 ? 2 : 4)
-    for (int j = begin; j < end; j++) {
-      numbers x[COLUMNS];
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++)
-        x[k] = v[(min(k, c.count - 1) * a.packets + j) * KAON_LANES];
-      product_add<HALF, COLUMNS>(m, j, x, d);
-    }
+    product_add<HALF, COLUMNS>(m, v, begin, end, 1, d);
   }
 }
 
@@ -151,23 +148,28 @@ template <bool HALF, int COLUMNS>
 KAON_DEVICE void site_add(const coarse_call &a, const place &p, int row, int range,
                           const numbers *middle, numbers *d) {
   const matrix_rows<HALF> m = matrix_of<HALF>(a.site, p.at, a.reals / 2, a.reals, a.pack, row);
-  const int end = range_begin(a, range + 1);
-#pragma unroll(COLUMNS > 1 ? 2 : 4)
-  for (int j = range_begin(a, range); j < end; j++) {
-    numbers x[COLUMNS];
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) x[k] = middle[room_at(a, k, j, p.near)];
-    product_add<HALF, COLUMNS>(m, j, x, d);
-  }
+  packet_vectors v;
+  v.first = middle + p.near;
+  v.last = COLUMNS - 1;
+  v.vector = a.packets * a.near;
+  v.packet = a.near;
+  product_add<HALF, COLUMNS>(m, v, range_begin(a, range), range_begin(a, range + 1), 1, d);
 }
 
-/* Writes the sums of all ranges: of T, or of the hops. */
+/* Slot `slot` of a result. */
+template <int COLUMNS>
+KAON_DEVICE numbers *slot_of(const coarse_call &a, const room &s, int slot, int at) {
+  return s.slots + slot * COLUMNS * a.packets * a.near + at;
+}
+
+/* Writes the sums of all ranges: of T, or of the hops. A thread adds those that share a slot. */
 template <bool HALF, int COLUMNS>
 KAON_DEVICE void ranges_write(const coarse_call &a, const column_tile &c, const place &p, bool site,
                               const int32_t (*sources)[BLOCK_SITES], int64_t half, const room &s) {
+  const int mine = RANGES / a.splits;
   if (!p.active) return;
   for (int row = p.row; row < a.packets; row += a.beside)
-    for (int range = p.split; range < RANGES; range += a.splits) {
+    for (int range = p.split * mine; range < (p.split + 1) * mine; range++) {
       numbers d[COLUMNS];
 #pragma unroll
       for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
@@ -175,19 +177,25 @@ KAON_DEVICE void ranges_write(const coarse_call &a, const column_tile &c, const 
         site_add<HALF, COLUMNS>(a, p, row, range, s.middle, d);
       else
         hops_add<HALF, COLUMNS>(a, c, p, row, range, sources, half, d);
+      const bool first = range * a.slots % RANGES == 0;
 #pragma unroll
-      for (int k = 0; k < COLUMNS; k++)
-        s.ranges[range * COLUMNS * a.packets * a.near + room_at(a, k, row, p.near)] = d[k];
+      for (int k = 0; k < COLUMNS; k++) {
+        numbers *to = slot_of<COLUMNS>(a, s, range * a.slots / RANGES, room_at(a, k, row, p.near));
+        if (!first) numbers_add(&d[k], 1, *to);
+        *to = d[k];
+      }
     }
 }
 
 /* The sum over the ranges, by the thread that has the result. */
 template <int COLUMNS>
 KAON_DEVICE numbers ranges_sum(const coarse_call &a, const room &s, int at) {
-  numbers d = s.ranges[at];
-#pragma unroll
-  for (int range = 1; range < RANGES; range++)
-    numbers_add(&d, 1, s.ranges[range * COLUMNS * a.packets * a.near + at]);
+  numbers d = *slot_of<COLUMNS>(a, s, 0, at);
+  numbers_add(&d, 1, *slot_of<COLUMNS>(a, s, 1, at));
+  if (a.slots == 2) return d;
+  numbers e = *slot_of<COLUMNS>(a, s, 2, at);
+  numbers_add(&e, 1, *slot_of<COLUMNS>(a, s, 3, at));
+  numbers_add(&d, 1, e);
   return d;
 }
 
@@ -333,6 +341,7 @@ static int block_shape(coarse_call *a) {
   a->splits = 1;
   while (2 * a->splits <= RANGES && 2 * a->splits * a->near * a->beside <= KAON_THREADS)
     a->splits *= 2;
+  a->slots = a->splits < RANGES ? RANGES / 2 : RANGES;
   a->groups = (a->sites.nsites + a->near - 1) / a->near;
   return (a->near * a->beside * a->splits + KAON_LANES - 1) / KAON_LANES * KAON_LANES;
 }
@@ -386,7 +395,7 @@ static void coarse_run(const kaon_launch *launch, const kaon_coarse_args *args) 
   chunks_share(&a, launch, args);
   a.overlaps = site_overlaps((uint32_t)a.sites.nsites) && a.groups <= a.chunks;
   const int columns = args->nrhs > 1 ? MOST_COLUMNS : 1;
-  int shared = (2 + RANGES) * columns * a.packets * a.near * (int)sizeof(numbers);
+  int shared = (2 + a.slots) * columns * a.packets * a.near * (int)sizeof(numbers);
   if (args->sum.state != NULL) shared += SITE_SUMS * columns * threads * (int)sizeof(double);
   auto kernel = coarse_hop<false>;
 #if defined(KAON_PREC_SINGLE)

@@ -30,22 +30,30 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
 }
 
+/* The collected numbers as packets of vectors. */
+struct collected_vectors {
+  const vcomplex *first;
+  int last, rows_apart;
+  __device__ __forceinline__ numbers read(int k, int p) const {
+    numbers x;
+#pragma unroll
+    for (int j = 0; j < PACK; j++)
+      x.c[j] = first[(int64_t)(p * PACK + j) * rows_apart + min(k, last)];
+    return x;
+  }
+};
+
 /* The thread's sums: of columns share, share + DENSE_SHARES, ... in packets. */
 template <int COLUMNS>
 KAON_DEVICE void dense_add(const dense_call &a, const column_tile &c, int64_t place, int row,
                            int share, numbers *d) {
   const int pack = kaon_pack(KAON_ACCESS, a.reals, (int)sizeof(real));
-  const matrix_rows<false> m = matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row);
-#pragma unroll 4
-  for (int64_t p = share; p < a.rows / PACK; p += DENSE_SHARES) {
-    numbers x[COLUMNS];
-#pragma unroll
-    for (int j = 0; j < PACK; j++)
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++)
-        x[k].c[j] = a.collected[(p * PACK + j) * a.nrhs + column_of(c, k)];
-    product_add<false, COLUMNS>(m, p, x, d);
-  }
+  collected_vectors v;
+  v.first = a.collected + c.first;
+  v.last = c.count - 1;
+  v.rows_apart = a.nrhs;
+  product_add<false, COLUMNS>(matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row), v,
+                              share, (int)(a.rows / PACK), DENSE_SHARES, d);
 }
 
 /* Adds the shares, and stores the results. */
@@ -71,7 +79,7 @@ KAON_DEVICE void dense_product(const dense_call &a, const column_tile &c, int64_
   }
 }
 
-static __global__ void __launch_bounds__(KAON_THREADS)
+static __global__ void __launch_bounds__(KAON_THREADS, 2)
     coarse_dense(const __grid_constant__ dense_call a) {
   const int tile = (int)(blockIdx.x % (unsigned)a.tiles);
   const unsigned rest = blockIdx.x / (unsigned)a.tiles;

@@ -9,7 +9,7 @@
 
 enum {
   PACK = KAON_ACCESS / (2 * (int)sizeof(real)), /* complex numbers of a packet */
-  MOST_COLUMNS = 4                              /* right-hand sides that share a load of a matrix */
+  MOST_COLUMNS = 6                              /* right-hand sides that share a load of a matrix */
 };
 
 /* A packet of a vector, or the sums of a thread. */
@@ -77,38 +77,75 @@ KAON_DEVICE vcomplex integers_of(uint32_t word) {
                 (real)(__uint_as_float(__byte_perm(moved, 0x4b000000u, 0x7432)) - offset));
 }
 
-/* The thread's rows of column j. *unit: the factor of integers. */
+/* The thread's rows of column j, if wanted; else zeros. There is no branch. *unit: the factor of
+ * integers. */
 template <bool HALF>
-KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, real *unit) {
+KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, bool wanted, real *unit) {
   numbers d;
   if constexpr (HALF) {
-    const words<4 *PACK> x = read_once<4 * PACK>(m.at + j * m.step);
+    words<4 *PACK> x = {};
+    words<4> scale = {};
+    read_once_if<4 * PACK>(wanted, m.at + j * m.step, &x);
+    read_once_if<4>(wanted, m.scale + j * KAON_LANES, &scale);
 #pragma unroll
     for (int i = 0; i < PACK; i++) d.c[i] = integers_of(x.w[i]);
-    *unit = (real)kaon_half_unit(__ldg(m.scale + j * KAON_LANES));
+    *unit = (real)kaon_half_unit(__uint_as_float(scale.w[0]));
   } else {
-    const words<16> x = read_once<16>(m.at + j * m.step);
+    words<16> x = {};
+    read_once_if<16>(wanted, m.at + j * m.step, &x);
     memcpy(&d, &x, sizeof d);
     *unit = 1;
   }
   return d;
 }
 
-/* d[k] += columns p * PACK ... of the matrix times packet p of vector k, x[k]. */
-template <bool HALF, int COLUMNS>
-KAON_DEVICE void product_add(const matrix_rows<HALF> &m, int64_t p, const numbers *x, numbers *d) {
+/* Packets of columns whose loads are in flight together. */
+static __host__ __device__ constexpr int batch_of(int columns) {
+  return columns > 1 ? 2 : 6;
+}
+
+/* d[k] += the matrix times vector k, for packets begin, begin + step, ... of columns. `vectors`
+ * reads packet p of vector k by read(k, p). */
+template <bool HALF, int COLUMNS, typename VECTORS>
+KAON_DEVICE void product_add(const matrix_rows<HALF> &m, const VECTORS &vectors, int begin, int end,
+                             int step, numbers *d) {
+  constexpr int batch = batch_of(COLUMNS);
+#pragma unroll 1
+  for (int first = begin; first < end; first += batch * step) {
+    numbers column[batch][PACK], x[batch][COLUMNS];
+    real unit[batch][PACK];
 #pragma unroll
-  for (int j = 0; j < PACK; j++) {
-    real unit;
-    const numbers column = matrix_read(m, p * PACK + j, &unit);
+    for (int i = 0; i < batch; i++)
 #pragma unroll
-    for (int k = 0; k < COLUMNS; k++) {
-      const vcomplex z = HALF ? c_scale(x[k].c[j], unit) : x[k].c[j];
+      for (int j = 0; j < PACK; j++)
+        column[i][j] = matrix_read(m, (int64_t)(first + i * step) * PACK + j,
+                                   first + i * step < end, &unit[i][j]);
 #pragma unroll
-      for (int i = 0; i < PACK; i++) d[k].c[i] = c_fma(column.c[i], z, d[k].c[i]);
-    }
+    for (int i = 0; i < batch; i++)
+#pragma unroll
+      for (int k = 0; k < COLUMNS; k++)
+        x[i][k] = first + i * step < end ? vectors.read(k, first + i * step) : numbers_zero();
+#pragma unroll
+    for (int i = 0; i < batch; i++)
+#pragma unroll
+      for (int j = 0; j < PACK; j++)
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++) {
+          const vcomplex z = HALF ? c_scale(x[i][k].c[j], unit[i][j]) : x[i][k].c[j];
+#pragma unroll
+          for (int r = 0; r < PACK; r++) d[k].c[r] = c_fma(column[i][j].c[r], z, d[k].c[r]);
+        }
   }
 }
+
+/* Vectors whose packets have equal distances. Beyond the last vector the last one is read again. */
+struct packet_vectors {
+  const numbers *first;
+  int last, vector, packet; /* the last vector; distances */
+  __device__ __forceinline__ numbers read(int k, int p) const {
+    return first[min(k, last) * vector + p * packet];
+  }
+};
 
 /* ---- columns of right-hand sides ---- */
 
