@@ -32,7 +32,7 @@ static const cli_option option_rows[] = {
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
     {CLI_FLAG, "effective", NULL, NULL, LATTICE_AT(effective), 0, 0,
      "say which GFLOPS BiCGStab in single precision would need to be as fast"},
-    PROBLEM_OPTIONS_SCHWARZ(LATTICE_PROBLEM),
+    PROBLEM_OPTIONS_PRECOND(LATTICE_PROBLEM),
     CLI_TABLE_ROW(lattice_rank_rows, 0),
     BENCH_OPTION_DELAY(LATTICE_AT),
     CLI_END_ROW};
@@ -52,10 +52,11 @@ static kaon_status solve(bench *b, problem *p, int columns, bench_figures *figur
 }
 
 static int add_row(bench *b, const problem *p, int columns, const bench_figures *s) {
-  static const char *const preconditioners[] = {"", "-schwarz", "-sap", "-async-schwarz"};
+  static const char *const preconditioners[] = {"", "-schwarz", "-sap", "-async-schwarz",
+                                                "-multigrid"};
   char precision[32], stop[32], form[32], regime[32], sync[32], name[40];
   snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
-           preconditioners[schwarz_asked(&lattice_of(b)->problem)]);
+           preconditioners[problem_precond_asked(&lattice_of(b)->problem)]);
   snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
            precision_name(p->options.sloppy));
   bench_row row = {.name = name,
@@ -84,7 +85,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
                 "joules", report_real(s->joules), "gauge", report_string(cli_name(a->gauge)),
                 "kappa", p->staggered ? json_null() : report_real(p->kappa), "csw",
                 report_real(p->csw)));
-  schwarz_add(a, p, json);
+  problem_precond_add(a, p, json);
   schwarz_add_traffic(&s->traffic, json);
   if (p->staggered) staggered_describe(a, p, json);
   if (lattice_of(b)->effective)
@@ -120,13 +121,16 @@ static void head(bench *b) {
  * operator is made anew. */
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &lattice_of(b)->columns;
-  int code = problem_operator(b->ctx, args, p);
+  int code = multigrid_announce(&b->args->common, b->ctx, args, p);
+  if (code == EXIT_DONE) code = problem_operator(b->ctx, args, p);
   p->options.monitor = bench_monitor;
   for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
     bench_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
     if (code == EXIT_DONE) head(b);
     if (code == EXIT_DONE && i == 0 && p->staggered) staggered_print(&b->args->common, p, 0);
+    if (code == EXIT_DONE && i == 0 && multigrid_asked(args))
+      multigrid_print_setup(&b->args->common, p);
     bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
@@ -150,6 +154,8 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   field_spec spec;
   bench_figures figures = {0};
   own.sloppy = KAON_SINGLE;
+  if (multigrid_asked(args)) own.even_odd = KAON_EVEN_ODD_SYMMETRIC;
+  own.preconditioner = 0;
   int code = problem_check(&own, &p, &spec);
   p.field = links->field;
   if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
@@ -239,7 +245,6 @@ int solve_measure(bench *b) {
   int all_converged = 1, code = EXIT_DONE;
   field_spec spec;
   if (field_parse(lattice_of(b)->problem.gauge, &spec) != EXIT_DONE) return EXIT_USAGE;
-  if (schwarz_idle(&b->args->common, &lattice_of(b)->problem) != EXIT_DONE) return EXIT_USAGE;
   if (lattice_of(b)->precision >> lattice_of(b)->outer == 0)
     return cli_wrong("--precision double is finer than --outer single; leave one of them out");
   if (!list.count) {
@@ -256,7 +261,9 @@ int solve_measure(bench *b) {
 }
 
 static int run(void *arguments) {
-  return lattice_run(arguments, option_rows, solve_measure);
+  lattice_args *a = arguments;
+  const int code = problem_precond_complete(&a->bench.common, &a->problem);
+  return code == EXIT_DONE ? lattice_run(a, option_rows, solve_measure) : code;
 }
 
 const cli_command bench_solve = {

@@ -9,25 +9,26 @@
 #include "lib/core/entry.h"
 
 /* Whether blocks of `sites` sites divide the ranks' parts and leave an even number. */
-static int fits(const kaon_lattice *fine, int mu, int sites) {
-  return sites >= 1 && fine->extents[mu] % sites == 0 && fine->global[mu] / sites % 2 == 0;
+static int fits(int part, int whole, int sites) {
+  return sites >= 1 && part % sites == 0 && whole / sites % 2 == 0;
 }
 
-static kaon_status check_block(const kaon_lattice *fine, int mu, int sites) {
+static kaon_status check_block(const kaon_context *ctx, int part, int whole, int mu, int sites) {
   char good[256] = "";
   size_t end = 0;
-  if (fits(fine, mu, sites)) return KAON_OK;
-  for (int b = 1; b <= fine->extents[mu] && end + 16 < sizeof good; b++)
-    if (fits(fine, mu, b))
+  if (fits(part, whole, sites)) return KAON_OK;
+  for (int b = 1; b <= part && end + 16 < sizeof good; b++)
+    if (fits(part, whole, b))
       end += (size_t)snprintf(good + end, sizeof good - end, "%s%d", end > 0 ? ", " : "", b);
-  return kaon_fail(fine->ctx, KAON_ERR_ARGUMENT,
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                    "aggregates: blocks of %d sites in %c do not divide a rank's %d sites into an "
                    "even number on the whole lattice of %d; sizes that do: %s",
-                   sites, "XYZT"[mu], fine -> extents[mu], fine -> global[mu], good);
+                   sites, "XYZT"[mu], part, whole, good);
 }
 
-static kaon_status check(const kaon_lattice *fine, const int block[4]) {
-  for (int mu = 0; mu < 4; mu++) KAON_TRY(check_block(fine, mu, block[mu]));
+kaon_status kaon_aggregates_check(const kaon_context *ctx, const int part[4], const int whole[4],
+                                  const int block[4]) {
+  for (int mu = 0; mu < 4; mu++) KAON_TRY(check_block(ctx, part[mu], whole[mu], mu, block[mu]));
   return KAON_OK;
 }
 
@@ -173,7 +174,9 @@ kaon_status kaon_aggregates_create(kaon_lattice *fine, const int block[4],
   const kaon_argument given[] = {kaon_whole("block[0]", block[0]), kaon_whole("block[1]", block[1]),
                                  kaon_whole("block[2]", block[2]),
                                  kaon_whole("block[3]", block[3])};
-  KAON_TRY(kaon_same(fine->ctx, check(fine, block), "aggregates", given, 4));
+  KAON_TRY(kaon_same(fine->ctx,
+                     kaon_aggregates_check(fine->ctx, fine->extents, fine->global, block),
+                     "aggregates", given, 4));
   const kaon_status status = make(fine, block, aggregates);
   if (status != KAON_OK) kaon_aggregates_destroy(aggregates);
   return status;

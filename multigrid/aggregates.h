@@ -19,4 +19,7 @@ typedef struct kaon_aggregates {
  * would do), MEMORY. */
 kaon_status kaon_aggregates_create(kaon_lattice *fine, const int block[4],
                                    kaon_aggregates **aggregates);
+/* The check of blocks alone, for a rank's part of a whole lattice. */
+kaon_status kaon_aggregates_check(const kaon_context *ctx, const int part[4], const int whole[4],
+                                  const int block[4]);
 void kaon_aggregates_destroy(kaon_aggregates **aggregates);

@@ -45,9 +45,19 @@ typedef struct kaon_multigrid {
   kaon_multigrid_info info;
 } kaon_multigrid;
 
+/* Chooses what the user left open, for a rank's part of a whole lattice (plan.c): as many levels as
+ * it takes until the coarsest can be inverted as a dense matrix. Errors: ARGUMENT. */
+kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part[4], const int whole[4],
+                                    kaon_multigrid_options *options);
+/* Levels and bytes of a multigrid method with complete options, with `reals` numbers a site of
+ * level 0. Members of *info that are not about these stay. */
+void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int whole[4], int reals,
+                          const kaon_multigrid_options *options, kaon_multigrid_info *info);
+
 /* Makes the reduction that a level's smoother, or the solver of a large coarsest level, works on. It
  * can be made only once the level has numbers. */
 kaon_status kaon_level_reduce(kaon_mg_level *level);
+
 /* The operator K of a level that is not the coarsest: a cycle (cycle.c). It belongs to the level.
  * Errors: MEMORY. */
 kaon_status kaon_cycle_create(kaon_mg_level *level);

@@ -9,75 +9,6 @@
 #include "lib/core/output.h"
 #include "multigrid/hierarchy.h"
 
-/* ---- options ---- */
-
-/* The extent of aggregates in a direction, if the user gave none: the first of these that divides a
- * rank's part and leaves an even number of them. */
-static int extent_of(int part, int whole, int level) {
-  static const int tried[2][8] = {{4, 2, 3, 5, 6, 7, 8, 1}, {2, 3, 4, 5, 6, 7, 8, 1}};
-  for (int i = 0; i < 8; i++) {
-    const int e = tried[level > 0][i];
-    if (part % e == 0 && whole / e % 2 == 0) return e;
-  }
-  return 1;
-}
-
-/* Fills in the aggregates of a level. 0: the lattice is too small for it. */
-static int choose_block(const int part[4], const int whole[4], int level, int block[4]) {
-  int sites = 1;
-  for (int mu = 0; mu < 4; mu++) {
-    if (block[mu] == 0) block[mu] = extent_of(part[mu], whole[mu], level);
-    sites *= block[mu];
-  }
-  return sites > 1;
-}
-
-static int64_t volume_of(const int extents[4]) {
-  return (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
-}
-
-/* Chooses what the user left open: as many levels as it takes until the coarsest can be inverted as
- * a dense matrix. */
-static kaon_status complete(const kaon_operator *A, kaon_multigrid_options *o) {
-  const kaon_lattice *lattice = A->space->lattice;
-  const int asked = o->levels;
-  int part[4], whole[4], level = 0;
-  memcpy(part, lattice->extents, sizeof part);
-  memcpy(whole, lattice->global, sizeof whole);
-  if (o->precision[0] == KAON_DOUBLE || o->precision[1] == KAON_DOUBLE ||
-      o->precision[2] == KAON_DOUBLE)
-    return kaon_fail(
-        A->ctx, KAON_ERR_ARGUMENT,
-        "multigrid: a level in double precision was asked for, but single and half are "
-        "possible; the solver that it preconditions may be in double");
-  if (asked == 1)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
-                     "automatic choice",
-                     KAON_MULTIGRID_LEVELS);
-  for (;; level++) {
-    const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
-    if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;
-    if (level == last || !choose_block(part, whole, level, o->block[level])) break;
-    if (o->vectors[level] == 0) o->vectors[level] = level == 0 ? 20 : 24;
-    if (o->steps[level] == 0) o->steps[level] = o->smoother[level] >= KAON_SMOOTHER_SAP ? 3 : 4;
-    if (o->cycle[level] == 0) o->cycle[level] = 2;
-    for (int mu = 0; mu < 4; mu++) {
-      part[mu] /= o->block[level][mu];
-      whole[mu] /= o->block[level][mu];
-    }
-  }
-  o->levels = level + 1;
-  if (level > 0 && (asked == 0 || level + 1 == asked)) return KAON_OK;
-  return kaon_fail(
-      A->ctx, KAON_ERR_ARGUMENT,
-      "multigrid: %d levels were asked for, but the lattice %d x %d x %d x %d on this "
-      "grid of ranks has aggregates for %d; ask for fewer levels, or for ranks in other "
-      "directions",
-      asked, lattice->global[0], lattice->global[1], lattice->global[2], lattice->global[3],
-      level + 1);
-}
-
 /* ---- levels ---- */
 
 static const kaon_couplings *couplings_of(const kaon_operator *A) {
@@ -235,9 +166,13 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
   kaon_operator_retain(A);
   KAON_TRY(kaon_revision_create(A->ctx, "multigrid", "kaon_multigrid_update", &K->revision));
   kaon_made_of(K->revision, A->revision);
-  KAON_TRY(complete(A, &mg->options));
+  const kaon_lattice *lattice = A->space->lattice;
+  KAON_TRY(kaon_multigrid_complete(A->ctx, lattice->extents, lattice->global, &mg->options));
   KAON_TRY(build(mg));
-  return set_up(mg, mg->options.setup, 1);
+  const kaon_status status = set_up(mg, mg->options.setup, 1);
+  /* work vectors for the columns of the set-up; nobody else has used any so far */
+  for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) kaon_cycle_clear(&mg->level[l]);
+  return status;
 }
 
 kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
@@ -270,31 +205,15 @@ static kaon_status check_multigrid(const kaon_operator *K, const char *what) {
                    "%s: operator '%s' was not made by kaon_multigrid_create()", what, K->ops->name);
 }
 
-static size_t bytes_of(const kaon_vector *v) {
-  return v != NULL ? kaon_vector_needs(v->space, v->precision, v->nrhs) : 0;
-}
-
-static void describe(const kaon_mg_level *level, kaon_multigrid_level *out) {
-  const kaon_lattice *lattice = level->A->space->lattice;
-  memcpy(out->extents, lattice->global, sizeof out->extents);
-  out->numbers = level->A->space->ncomp / 2;
-  out->unknowns = level->unknowns;
-  if (level->aggregates != NULL) memcpy(out->block, level->aggregates->block, sizeof out->block);
-  out->vectors = level->vectors;
-  out->bytes = level->transfer != NULL ? (int64_t)bytes_of(level->transfer->basis) : 0;
-  if (level->number == 0) return;
-  const kaon_coarse_links *links = kaon_coarse_links_of(level->A);
-  out->bytes += 9 * (int64_t)bytes_of(links->inside);
-}
-
 kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info *info) {
   KAON_ENTER(KAON_OF(K), K, info);
   KAON_TRY(check_multigrid(K, "multigrid"));
   KAON_TRY(kaon_output_check(K->ctx, "kaon_multigrid_info", info));
   const kaon_multigrid *mg = K->self;
   kaon_multigrid_info made = mg->info;
-  made.levels = mg->options.levels;
-  for (int l = 0; l < made.levels; l++) describe(&mg->level[l], &made.level[l]);
+  const kaon_space *space = mg->A->space;
+  kaon_multigrid_count(K->ctx, space->lattice->extents, space->lattice->global, space->ncomp,
+                       &mg->options, &made);
   kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }

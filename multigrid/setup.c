@@ -19,11 +19,12 @@ typedef struct candidates {
   kaon_vector *v, *w;
 } candidates;
 
-/* Adds the seconds since *clock to *part, and starts anew. */
-static void note(kaon_context *ctx, double *clock, double *part) {
-  (void)ctx->backend->memory->synchronise(ctx);
+/* Adds the seconds since *clock to *part and to those of the level, and starts anew. */
+static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, double *part) {
+  (void)level->ctx->backend->memory->synchronise(level->ctx);
   const double now = kaon_seconds();
   *part += now - *clock;
+  mg->info.level[level->number].seconds += now - *clock;
   *clock = now;
 }
 
@@ -43,13 +44,13 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
   const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
   if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
   KAON_TRY(status);
-  note(level->ctx, &clock, &mg->info.orthonormalise);
+  note(mg, level, &clock, &mg->info.orthonormalise);
   KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
   KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
   KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, c->v->nrhs, &half));
   KAON_TRY(kaon_galerkin(level->A, level->transfer, half, c->w, kaon_coarse_links_of(below->A)));
   KAON_TRY(kaon_coarse_update(below->A));
-  note(level->ctx, &clock, &mg->info.galerkin);
+  note(mg, level, &clock, &mg->info.galerkin);
   return KAON_OK;
 }
 
@@ -69,7 +70,7 @@ static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
                ? kaon_dense_inverse(links, level->A->precision, mg->options.dense, &level->K, &info)
                : kaon_dense_inverse_update(level->K, links, &info));
   mg->info.level[level->number].dense_inverse_norm = info.inverse_norm;
-  note(level->ctx, &clock, &mg->info.dense);
+  note(mg, level, &clock, &mg->info.dense);
   return KAON_OK;
 }
 
@@ -82,7 +83,7 @@ static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operat
   c->v = c->w;
   c->w = swapped;
   KAON_TRY(kaon_normalise_columns(c->v));
-  note(level->ctx, &clock, &mg->info.smooth);
+  note(mg, level, &clock, &mg->info.smooth);
   return KAON_OK;
 }
 
@@ -122,15 +123,15 @@ static kaon_status inherit(const kaon_multigrid *mg, const kaon_mg_level *above,
   return kaon_normalise_columns(v);
 }
 
-/* In each round the level below makes rounds of its own, more and more of them. */
+/* The levels below make rounds of their own in the last one: before, their bases change too much. */
 static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
                                  int rounds) {
   for (int i = 0; i < rounds; i++) {
     double clock = kaon_seconds();
     KAON_TRY(kaon_orthonormalise_columns(c->v));
-    note(level->ctx, &clock, &mg->info.orthonormalise);
+    note(mg, level, &clock, &mg->info.orthonormalise);
     KAON_TRY(improve(mg, level, level->K, c));
-    KAON_TRY(descend(mg, level, c, i + 1, 0));
+    KAON_TRY(descend(mg, level, c, i + 1 == rounds ? rounds : 0, 0));
   }
   return KAON_OK;
 }
@@ -143,8 +144,8 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   if (status == KAON_OK) status = take(below, &c);
   if (status == KAON_OK) status = inherit(mg, level, below, c.v);
   if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
-  if (status == KAON_OK) status = descend(mg, below, &c, rounds, fresh);
-  if (status == KAON_OK) status = improve_level(mg, below, &c, fresh ? 0 : rounds);
+  if (status == KAON_OK) status = descend(mg, below, &c, 0, fresh);
+  if (status == KAON_OK) status = improve_level(mg, below, &c, rounds);
   release(&c);
   return status;
 }
@@ -159,7 +160,7 @@ kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
   if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
   if (status == KAON_OK && !fresh)
     status = kaon_transfer_prolong(top->transfer, top->coordinates, 0, c.v, NULL);
-  if (status == KAON_OK) status = descend(mg, top, &c, rounds, fresh);
+  if (status == KAON_OK) status = descend(mg, top, &c, 0, fresh);
   if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
   release(&c);
   mg->info.seconds += kaon_seconds() - begin;

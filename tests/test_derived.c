@@ -113,6 +113,18 @@ static kaon_status schwarz(world *w, int n, derived *d) {
   d->A = K;
   return made;
 }
+/* Bit 1 of n: in a solver. Half of it: the smoother. */
+static kaon_status multigrid(world *w, int n, derived *d) {
+  kaon_multigrid_options o = KAON_MULTIGRID_OPTIONS_INIT;
+  o.vectors[0] = 4;
+  o.setup = 1;
+  o.smoother[0] = (kaon_smoother)(n / 2);
+  const kaon_status made = kaon_multigrid_create(w->M, &o, &w->K);
+  kaon_operator *K = w->K;
+  if (n % 2 == 1) return preconditioned(w->M, KAON_GCR, K, made, d);
+  d->A = K;
+  return made;
+}
 /* Bits of n: 1: a fixed number of steps. 2: as a preconditioner. */
 static kaon_status inverse(world *w, int n, derived *d) {
   derived inner = {.A = NULL};
@@ -198,6 +210,8 @@ static const struct {
     {"jacobi", jacobi, 3, 2, ALL, 0, " kaon_precond_jacobi "},
     {"chebyshev", chebyshev, 4, 2, ALL, 0, " kaon_precond_chebyshev "},
     {"schwarz", schwarz, 0, 3, SPINORS, COLOURS, " kaon_schwarz_create "},
+    {"multigrid", multigrid, 6, 2, SPINORS & ~(1 << DOMAIN_WALL),
+     COLOURS | 1 << DOMAIN_WALL | 1 << SHELL, " kaon_multigrid_create "},
     {"inverse", inverse, 4, 2, ALL, 0, " kaon_solver_as_operator "},
     {"solver", solver, 0, 2, ALL, 0, " kaon_solver_create "},
     {"relaxation", relaxation, 2, 2, 1 << SHELL, 0, ""},

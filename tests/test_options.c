@@ -199,6 +199,7 @@ static void output_structs_begin_with_their_size(void **state) {
   BEGINS(kaon_precond_info);
   BEGINS(kaon_relax_report);
   BEGINS(kaon_schwarz_lags);
+  BEGINS(kaon_multigrid_info);
 }
 
 static void versions_agree(void **state) {

@@ -29,13 +29,13 @@ static struct {
   kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve, *rows, *closed_rows;
   kaon_gauge *own, *improved[2], *links, *fat, *naik;
   kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *shell, *ic0,
-      *schwarz, *kaczmarz;
+      *schwarz, *kaczmarz, *multigrid;
   kaon_matrix *matrix, *closed;
   kaon_solver *solver, *relaxation;
   kaon_multishift *shifts;
   kaon_rational_function *function;
   int64_t places;
-  int extents[4], zeros[4], ints[64], more_ints[64];
+  int extents[4], zeros[4], ones[4], ints[64], more_ints[64];
   int64_t longs[NUMBERS / 8], more_longs[64];
   size_t sizes[4];
   double numbers[NUMBERS], more[NUMBERS], sigma[4];
@@ -46,6 +46,7 @@ static struct {
       rational_file[PATH + 32];
   kaon_solver_options solver_options;
   kaon_schwarz_options schwarz_options;
+  kaon_multigrid_options multigrid_options;
   kaon_propagator_write_options propagator_options;
   kaon_shell_methods methods;
   kaon_rational rational;
@@ -275,6 +276,11 @@ static void make_operators(void) {
   OPERATOR(kaon_operator_adjoint(w.dirac, made));
   OPERATOR(kaon_schwarz_create(w.dirac, NULL, made));
   w.schwarz = LAST;
+  kaon_multigrid_options m = KAON_MULTIGRID_OPTIONS_INIT;
+  m.vectors[0] = 2;
+  m.setup = 1;
+  OPERATOR(kaon_multigrid_create(w.dirac, &m, made));
+  w.multigrid = LAST;
   OPERATOR(kaon_operator_local_part(w.dirac, w.zeros, KAON_DOUBLE, KAON_RECONSTRUCT_18, made));
   d.csw = 1;
   OPERATOR(kaon_dirac_create(w.own, &d, made));
@@ -428,8 +434,12 @@ static int reset(void **state) {
   for (int i = 0; i < 4; i++) w.arrays[i] = w.more;
   memcpy(w.extents, four, sizeof four);
   memset(w.zeros, 0, sizeof w.zeros);
+  for (int mu = 0; mu < 4; mu++) w.ones[mu] = 1;
   memset(w.ints, 0, sizeof w.ints);
   w.solver_options = (kaon_solver_options)KAON_SOLVER_OPTIONS_INIT;
+  w.multigrid_options = (kaon_multigrid_options)KAON_MULTIGRID_OPTIONS_INIT;
+  w.multigrid_options.vectors[0] = 2;
+  w.multigrid_options.setup = 1;
   w.schwarz_options = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
   w.coefficients = (kaon_fatten_coefficients){.one = 1};
   return 0;

@@ -24,11 +24,13 @@ void kaon_coarse_links_destroy(kaon_coarse_links *links);
 
 /* Creates the operator in this precision, double or single. On success it owns the vectors, and
  * *links is cleared. half_matrices: operators in single precision keep the matrices in 16 bits.
- * Collective. Errors: MEMORY, UNSUPPORTED, NOT_BUILT. */
+ * Collective. Errors: UNSUPPORTED (a number of reals that is no multiple of 4, or too large: beyond
+ * 128 for matrices in 16 bits), SHAPE, MEMORY, NOT_BUILT. */
 kaon_status kaon_coarse_create(kaon_coarse_links *links, kaon_precision precision,
                                int half_matrices, kaon_operator **A);
 /* The matrices of A, to be written anew; kaon_coarse_update follows, and brings all operators that
- * were made of A up to date. Errors of the update: SINGULAR (inside(X) has no inverse where a
- * reduction needs it; with the site). Collective. */
+ * were made of A up to date. A may be any of them. NULL: it is no coarse operator. Errors of the
+ * update: SINGULAR (inside(X) has no inverse, but a reduction needed it in a precision that is
+ * still in use; with the site), UNSUPPORTED (no coarse operator). Collective. */
 const kaon_coarse_links *kaon_coarse_links_of(kaon_operator *A);
 kaon_status kaon_coarse_update(kaon_operator *A);

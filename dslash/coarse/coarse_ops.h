@@ -14,8 +14,8 @@ enum { KAON_COARSE_REALS = 256 }; /* the most numbers of a site */
 
 /* out = a [T] x + b [T] D in on the sites of `parity`, with D in (X) = sum over directions d of
  * hop[d](X) in(X + d). T is a matrix field; `on` says where it acts (KAON_SITE_... of
- * dslash/operator/site_on.h). Each number of D in is a sum over directions 0 to 7, and in each over
- * the numbers of the neighbour. */
+ * dslash/operator/site_on.h). A number of D in is a sum over the numbers of all neighbours. Its
+ * order depends on the machine alone. */
 typedef struct kaon_coarse_args {
   const kaon_stencil *stencil;
   int parity;
@@ -51,8 +51,8 @@ typedef struct kaon_coarse_gather_args {
 } kaon_coarse_gather_args;
 
 /* inverse(X) = matrix(X)^-1 for every site of `blocks` blocks, by elimination with pivots in
- * double; 0 in masked lanes. worst: device memory, one double for each place: the estimate |matrix|_1 |inverse|_1;
- * infinity if there is no inverse, 0 in masked lanes. */
+ * double; 0 in masked lanes. worst: device memory, one double for each place: the estimate
+ * |matrix|_1 |inverse|_1; infinity if there is no inverse, 0 in masked lanes. */
 typedef struct kaon_coarse_inverse_args {
   int64_t blocks;
   int width, access, reals;

@@ -73,24 +73,29 @@ typedef struct kaon_multigrid_options {
 KAON_API kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
                                            kaon_operator **K);
 
-/** One level, as described by kaon_multigrid_describe(). */
+/** One level of kaon_multigrid_info. */
 typedef struct kaon_multigrid_level {
   int extents[4];            /**< of the whole lattice of this level */
   int numbers;               /**< complex numbers a site */
   int block[4];              /**< aggregates; 0 on the coarsest level */
   int vectors;               /**< of the basis; likewise */
   int64_t unknowns;          /**< complex numbers in all */
-  int64_t bytes;             /**< of basis and matrices on this rank */
+  int64_t bytes;             /**< of basis and matrices on a rank; without those of A itself */
+  int cycles;                /**< on this level in one application of K; coarsest: solves */
+  double seconds;            /**< of the set-up */
   double dense_inverse_norm; /**< coarsest level, if dense: estimate of |A^-1|_1; else 0 */
 } kaon_multigrid_level;
 
-/** Output of kaon_multigrid_describe(). */
+/** Output of kaon_multigrid_describe() and kaon_multigrid_plan(). */
 typedef struct kaon_multigrid_info {
   size_t size;
   int levels;
   kaon_multigrid_level level[KAON_MULTIGRID_LEVELS];
-  double seconds; /**< of the set-up, on this rank; the parts below are all of it */
-  double smooth;  /**< smoothing and cycles */
+  int64_t bytes;        /**< of all levels on a rank, with their tables */
+  int64_t setup_bytes;  /**< of work vectors, at most, in the set-up */
+  int64_t column_bytes; /**< of work vectors for each column that K is applied to */
+  double seconds;       /**< of the set-up, on this rank; the parts below are all of it */
+  double smooth;        /**< smoothing and cycles */
   double orthonormalise;
   double galerkin; /**< hops and restrictions */
   double dense;
@@ -100,6 +105,14 @@ typedef struct kaon_multigrid_info {
 /** Describes a preconditioner of kaon_multigrid_create(). Local. Errors: ARGUMENT (no such
  * operator). */
 KAON_API kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info *info);
+
+/** Describes what kaon_multigrid_create() would make of a Dirac operator with 12 complex numbers a
+ * site, without making or allocating anything: levels and bytes, which are estimates within 15 per
+ * cent. Seconds and norms are 0. `grid`: ranks in each direction. Local. Errors: ARGUMENT (as of
+ * kaon_multigrid_create(); extents that the grid does not divide). */
+KAON_API kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int extents[4],
+                                         const int grid[4], const kaon_multigrid_options *options,
+                                         kaon_multigrid_info *info);
 
 /** What kaon_multigrid_update() does after A has changed.
  *

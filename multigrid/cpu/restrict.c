@@ -14,6 +14,13 @@ typedef struct basis_rows {
   int64_t half;       /* from coarse numbers of the first half to those of the second */
 } basis_rows;
 
+/* *to += a step, or with `begin` = a step. One operation, so that compilers do not choose whether to
+ * contract it. */
+KAON_INLINE void add_scaled(real *to, vreal a, vreal step, int begin) {
+  const vreal old = begin ? v_set(0) : v_load_real(to);
+  v_store_real(to, KAON_IS_HALF ? v_fma(a, step, old) : a + old);
+}
+
 /* Adds, or with `begin` writes, the products of a half of J vectors from `j` on with R columns x to
  * the coarse numbers y, whose first is that of the first vector of v. */
 KAON_INLINE void products(const int J, const int R, const basis_rows *v, int j, int half,
@@ -37,10 +44,8 @@ KAON_INLINE void products(const int J, const int R, const basis_rows *v, int j, 
       const vreal step = step_of(KAON_IS_HALF ? v->scale + (j + i) * KAON_W + part : NULL);
       for (int r = 0; r < R; r++) {
         real *to = y[r] + half * v->half + 2 * (j + i) * KAON_W + part;
-        const vcomplex s = sum[i * R + r];
-        const vreal re = times_step(s.re, step), im = times_step(s.im, step);
-        v_store_real(to, begin ? re : v_load_real(to) + re);
-        v_store_real(to + KAON_W, begin ? im : v_load_real(to + KAON_W) + im);
+        add_scaled(to, sum[i * R + r].re, step, begin);
+        add_scaled(to + KAON_W, sum[i * R + r].im, step, begin);
       }
     }
   }

@@ -1,8 +1,9 @@
 /* restrict.cu - coarse = V^dagger fine on the GPU (transfer_ops.h). A block of threads has an
  * aggregate and some right-hand sides, which it keeps in shared memory, turned. A warp takes one
- * vector of the basis after another, with sites in its lanes. If an aggregate has too many sites for
- * shared memory, they come in equal chunks, whose number does not depend on the columns; so every
- * sum has a fixed order. */
+ * vector of the basis after another, with sites in its lanes.
+ *
+ * If an aggregate has too many sites for shared memory, they come in equal chunks. Their number
+ * does not depend on the columns, so every sum has a fixed order. */
 #include "multigrid/cuda/columns.h"
 
 /* ROOM: shared memory of a block's columns. ENOUGH: blocks that fill a device. */

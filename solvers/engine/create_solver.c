@@ -285,10 +285,11 @@ static kaon_status note_operators(kaon_solver *s) {
   KAON_TRY(kaon_revision_create(s->ctx, "solver", NULL, &s->revision));
   s->revision->follow = kaon_relax_follow;
   s->revision->owner = s;
+  /* first K, whose sentence also names what A needs */
+  if (s->K != NULL) kaon_made_of(s->revision, s->K->revision);
   kaon_made_of(s->revision, s->A->revision);
   kaon_made_of(s->revision, s->system->revision);
   kaon_made_of(s->revision, s->inner->revision);
-  if (s->K != NULL) kaon_made_of(s->revision, s->K->revision);
   return KAON_OK;
 }
 

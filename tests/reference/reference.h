@@ -421,4 +421,29 @@ void ref_decode12(const double r[12], ref_complex u[9]);
 int ref_encode8(const ref_complex u[9], double r[8]);
 void ref_decode8(const double r[8], int pivot, ref_complex u[9]);
 
+/* ---- coarse operators (ref_coarse.c) ---- */
+
+/* out(X) = matrix[8](X) in(X) + sum over d < 8 of matrix[d](X) in(X + d), periodic; directions 0 to
+ * 3 are forward x, y, z, t, 4 to 7 backward. Vectors: [site][number]; matrices: [site][row][column]
+ * of `numbers` rows. */
+typedef struct {
+  ref_lattice L;
+  int numbers;
+  ref_complex *matrix[9];
+} ref_coarse;
+/* Which terms: a bit for each matrix; hops inside blocks of such extents (0: all), or only those
+ * that leave blocks. */
+typedef struct {
+  unsigned matrices;
+  int block[4], leaving;
+} ref_coarse_terms;
+
+/* Random matrices whose sum is well-conditioned, with eigenvalues around 1.5 - 0.5 i. */
+ref_coarse ref_coarse_random(const ref_lattice *L, int numbers, uint64_t seed);
+void ref_coarse_free(ref_coarse *c);
+ref_complex *ref_coarse_matrix(const ref_coarse *c, int m, size_t site);
+/* magnitudes: 1: of |matrix| and |in|, element by element, for bounds. */
+void ref_coarse_apply(const ref_coarse *c, const ref_coarse_terms *t, int magnitudes,
+                      const ref_complex *in, ref_complex *out);
+
 #endif

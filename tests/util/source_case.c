@@ -55,6 +55,10 @@ static void update_dirac(world *w) {
 static void update_staggered(world *w) {
   must(w->ctx, kaon_staggered_update(w->M));
 }
+/* From random vectors, so that it has the bits of a new one. */
+static void update_multigrid(world *w) {
+  if (w->K != NULL) must(w->ctx, kaon_multigrid_update(w->K, KAON_MULTIGRID_REBUILD));
+}
 
 /* The calls that sentences may name. */
 static const struct {
@@ -67,6 +71,7 @@ static const struct {
     {"kaon_gauge_copy", copy_links, 1 << COPIED},
     {"kaon_gauge_temporal", rotate_links, 1 << ROTATED},
     {"kaon_dirac_update", update_dirac, SPINORS},
+    {"kaon_multigrid_update", update_multigrid, SPINORS},
     {"kaon_staggered_update", update_staggered, COLOURS | COPIES},
 };
 enum { MENDING = sizeof mending / sizeof *mending };

@@ -40,6 +40,7 @@ typedef struct world {
   kaon_operator *part[2];              /* of the matrix, by precision */
   double scale;
   kaon_operator *M; /* the operator */
+  kaon_operator *K; /* multigrid made of M, not owned; NULL: none */
   kaon_operator *H; /* a Hermitian positive definite one, made of M; M itself for a shell */
 } world;
 

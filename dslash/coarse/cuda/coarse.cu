@@ -1,8 +1,9 @@
 /* coarse.cu - the hop of coarse operators on the GPU (coarse_ops.h). A block of threads has a few
- * sites with all their rows, so that it can multiply by T itself. The columns of every matrix are in
- * RANGES ranges, each with sums of its own, which are added in pairs. On small lattices the ranges
- * are divided among threads; the sums have the same order everywhere, so that results do not depend
- * on the size of a rank's part.
+ * sites with all their rows, so that it can multiply by T itself.
+ *
+ * The columns of every matrix are in RANGES ranges, each with sums of its own, which are added in
+ * pairs. On small lattices the ranges are divided among threads. The sums have the same order
+ * everywhere, so results do not depend on the size of a rank's part.
  *
  * Three steps, with their results in shared memory: the products of all hops; the argument of T and
  * T's products; the result. */

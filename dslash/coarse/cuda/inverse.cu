@@ -1,6 +1,7 @@
-/* inverse.cu - inverses of the matrices of sites on the GPU (coarse_ops.h): Gauss-Jordan elimination
- * in place with pivots of a column, one block of threads a site. The matrix is in shared memory in
- * double. One that is too large for that is worked on in `inverse` itself, in its precision. */
+/* inverse.cu - inverses of the matrices of sites on the GPU (coarse_ops.h): Gauss-Jordan
+ * elimination in place with pivots of a column, a block of threads for each site. The matrix is in
+ * shared memory in double. If it is too large for that, the elimination works on `inverse` itself,
+ * in its precision. */
 #include <float.h>
 
 #include "dslash/coarse/cuda/kernels.h"

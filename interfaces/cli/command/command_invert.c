@@ -23,7 +23,7 @@ static const cli_option options[] = {
      "right-hand sides: spin-colour components of the source in order (staggered: colours, default "
      "3), or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
-    PROBLEM_OPTIONS_SCHWARZ(AT),
+    PROBLEM_OPTIONS_PRECOND(AT),
     {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all together, which is fastest). With --output, finished "
@@ -202,11 +202,12 @@ static void announce(const invert_job *job) {
   cli_print(&job->args->common,
             "%s%s to %g for %d column%s: solution %s with %d reals a link, "
             "even-odd %s\n",
-            method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+            method_title(job->p.options.method), problem_precond_text(a, &job->p, preconditioner),
             job->p.options.tol, job->columns, job->columns == 1 ? "" : "s",
             precisions_text(job->p.precision, job->p.options.sloppy, precisions),
             (int)job->p.options.reconstruct,
             cli_choice("symmetric|asymmetric|none", a->even_odd, form));
+  if (multigrid_asked(a)) multigrid_print_setup(&job->args->common, &job->p);
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 
@@ -290,7 +291,7 @@ json_t *invert_describe(const invert_job *job) {
   json_object_update(report, method);
   json_object_set_new(report, "method", json_string(method_name(job->p.options.method)));
   json_decref(method);
-  schwarz_add(a, &job->p, report);
+  problem_precond_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
   kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
@@ -414,6 +415,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = guess_fits(job, job->ctx, job->p.field.extents);
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
+  if (code == EXIT_DONE) code = multigrid_announce(&job->args->common, job->ctx, a, &job->p);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
   job->setup = job->p.made[0];
   if (code == EXIT_DONE) announce(job);
@@ -468,7 +470,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   if (a->resume && !a->output)
     return cli_wrong(
         "--resume looks for earlier columns in --output and OUTPUT.partial; give --output as well");
-  int code = schwarz_idle(&a->common, &a->problem);
+  int code = EXIT_DONE;
   problem_args own = a->problem;
   own.columns = job->columns;
   if (a->guess || a->resume) own.ignore_checksum = 0; /* has a file, whatever the links are from */
@@ -496,9 +498,11 @@ static int nothing_solved(const invert_job *job) {
 }
 
 static int run(void *arguments) {
+  invert_args *args = arguments;
   invert_job job = {0};
   field_spec spec;
-  int code = check(arguments, &job, &spec);
+  int code = problem_precond_complete(&args->common, &args->problem);
+  if (code == EXIT_DONE) code = check(args, &job, &spec);
   if (code == EXIT_DONE && job.args->dry_run) return plan_invert(&job, &spec);
   if (code == EXIT_DONE) code = ranks_context(&job.args->common, job.args->problem.grid, &job.ctx);
   if (code == EXIT_DONE) code = ranks_check(&job.args->common, job.ctx);

@@ -15,10 +15,11 @@ typedef struct batch {
 kaon_failure invert_failure(const invert_job *job) {
   static char precond[32];
   const problem_args *a = &job->args->problem;
-  return (kaon_failure){.method = job->p.options.method,
-                        .precond = cli_choice(PROBLEM_PRECONDITIONERS, schwarz_asked(a), precond),
-                        .sloppy = job->p.options.sloppy,
-                        .hermitian = staggered_hermitian(a)};
+  return (kaon_failure){
+      .method = job->p.options.method,
+      .precond = cli_choice(PROBLEM_PRECONDITIONERS, problem_precond_asked(a), precond),
+      .sloppy = job->p.options.sloppy,
+      .hermitian = staggered_hermitian(a)};
 }
 
 static int attempt(void *user, const kaon_remedy *r, int max_iterations,

@@ -95,6 +95,7 @@ static int count_small(const invert_args *args, const int extents[4], double sit
   own.problem.fat_links = own.problem.long_links = NULL;
   job.batch = own.batch && own.batch < job.columns ? own.batch : job.columns;
   int code = problem_check(&own.problem, &job.p, &spec);
+  job.p.counted = multigrid_asked(&own.problem);
   if (code == EXIT_DONE && own.shifts) code = shifts_parse(own.shifts, &job.shifts);
   for (int mu = 0; mu < 4; mu++) job.p.source.site[mu] = 0;
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
@@ -113,8 +114,33 @@ static double per_site(const invert_args *args, const problem *p) {
   return site_bytes_links + site_bytes_real * problem_reals(p) * args->problem.columns;
 }
 
+/* Adds what multigrid takes, beside its finest links. It is set up before the solver, and its work
+ * vectors are released then, but the pool holds them: they have other numbers of columns. The
+ * solver converts to its precision and back. The host inverts the coarsest level. */
+static int add_multigrid(const kaon_context *ctx, const invert_job *job, const int part[4],
+                         const int grid[4], forecast *f) {
+  kaon_multigrid_info info;
+  int extents[4];
+  for (int mu = 0; mu < 4; mu++) extents[mu] = part[mu] * grid[mu];
+  const int code = multigrid_plan(ctx, &job->p, extents, grid, &info);
+  if (code != EXIT_DONE) return code;
+  const double rows = (double)info.level[info.levels - 1].unknowns;
+  const int converts = job->p.options.sloppy != job->p.multigrid.precision[0];
+  const double solve = job->batch * ((double)info.column_bytes +
+                                     converts * 2 * 24 * sizeof(float) * volume_of(part));
+  const double setup = fmax(solve, (double)info.setup_bytes - f->solver);
+  f->operator+=(double) info.bytes;
+  f->fields += (double)info.bytes + setup;
+  f->held += (double)info.bytes + (double)info.setup_bytes + solve;
+  f->solver += solve;
+  if (rows <= job->p.multigrid.dense) f->host = fmax(f->host, rows * rows * 2 * sizeof(double));
+  return EXIT_DONE;
+}
+
 /* Odd extents are a rank's: a part with even ones above them is counted, and scaled. */
-static int predict(const invert_args *args, const problem *p, const int part[4], forecast *all) {
+static int predict(const kaon_context *ctx, const invert_job *job, const int part[4],
+                   const int grid[4], forecast *all) {
+  const invert_args *args = job->args;
   forecast a = {0}, b = {0}; /* a job that is set up itself: the line from nothing to it */
   int even[4], less[4], more[4];
   for (int mu = 0; mu < 4; mu++) {
@@ -123,10 +149,13 @@ static int predict(const invert_args *args, const problem *p, const int part[4],
     more[mu] = less[mu] < even[mu] ? less[mu] + 4 : less[mu];
   }
   const double sites = volume_of(part);
-  const int itself = sites * per_site(args, p) < small_bytes || volume_of(more) == volume_of(less);
+  const int itself =
+      sites * per_site(args, &job->p) < small_bytes || volume_of(more) == volume_of(less);
   int code = itself ? EXIT_DONE : count_small(args, less, sites, &a);
   if (code == EXIT_DONE) code = count_small(args, itself ? even : more, sites, &b);
   if (code == EXIT_DONE) *all = forecast_follow(&a, &b, sites);
+  if (code == EXIT_DONE && multigrid_asked(&args->problem))
+    code = add_multigrid(ctx, job, part, grid, all);
   return code;
 }
 
@@ -154,7 +183,7 @@ static int check_part(const int extents[4], const int part[4]) {
 static int rounds_of(const invert_args *args, const problem *p) {
   const kaon_schwarz_options *o = &p->schwarz;
   const int blocks = o->block[0] || o->block[1] || o->block[2] || o->block[3];
-  if (schwarz_asked(&args->problem) != 3) return 0;
+  if (problem_precond_asked(&args->problem) != 3) return 0;
   return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
 }
 
@@ -186,7 +215,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   int seen[3] = {1, 0, 0}; /* residuals are taken in double */
   double faces = 0, edges = 0, all = 0;
   seen[p->precision] = seen[sloppy] = 1;
-  if (schwarz_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
+  if (problem_precond_asked(&args->problem) >= 2 || args->problem.schwarz_cycles > 1)
     seen[p->schwarz.precision] = 1;
   for (int mu = 0; mu < 4; mu++)
     for (int nu = mu; nu < 4; nu++) {
@@ -224,6 +253,16 @@ static void print_plan(const invert_job *job, const field_spec *spec, const int 
             cli_bytes(f->input, text[1]), cli_bytes(f->operator, text[2]),
             cli_bytes(f->solver, text[3]), cli_bytes(f->vectors, text[4]));
   forecast_print_free(common, f, info);
+}
+
+/* Those of multigrid. Exit status. */
+static int print_levels(const kaon_context *ctx, const invert_job *job, const int extents[4],
+                        const int grid[4]) {
+  kaon_multigrid_info info;
+  if (!multigrid_asked(&job->args->problem)) return EXIT_DONE;
+  const int code = multigrid_plan(ctx, &job->p, extents, grid, &info);
+  if (code == EXIT_DONE) multigrid_print_levels(&job->args->common, &job->p, &info);
+  return code;
 }
 
 /* The sentence of a job that does not fit: its part of the lattice, or e. Exit status. */
@@ -268,11 +307,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = divide(args, extents, grid, part);
   if (code == EXIT_DONE) code = check_part(extents, part);
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
-  if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
+  if (code == EXIT_DONE) code = problem_precond_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = guess_fits(job, NULL, extents);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   const double program = forecast_program();
-  if (code == EXIT_DONE) code = predict(args, &job->p, part, &f);
+  if (code == EXIT_DONE) code = predict(ctx, job, part, grid, &f);
   if (code == EXIT_DONE) {
     const kaon_context_info info = forecast_info(ctx);
     const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
@@ -285,7 +324,8 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
     f.held += faces;
     const double peak = forecast_peak(&f, program, &info);
     print_plan(job, spec, grid, part, &f, peak, faces, &info);
-    code = report_plan(args, ctx, extents, grid, part, peak, f.fields);
+    code = print_levels(ctx, job, extents, grid);
+    if (code == EXIT_DONE) code = report_plan(args, ctx, extents, grid, part, peak, f.fields);
     if (code == EXIT_DONE && forecast_exceeds(&args->common, &info, ranks, f.fields))
       code = refuse(job, spec, part, f.fields, &info);
     if (code == EXIT_DONE) code = results_fit(job, extents);
@@ -300,7 +340,7 @@ static int memory_fits(const invert_job *job, const field_spec *spec, const int 
   forecast f = {0};
   if (!forecast_needed(&info, rough)) return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
-  const int code = predict(job->args, &job->p, extents, &f);
+  const int code = predict(job->ctx, job, extents, (const int[]){1, 1, 1, 1}, &f);
   if (code != EXIT_DONE || !forecast_exceeds(&job->args->common, &info, 1, f.fields)) return code;
   return refuse(job, spec, extents, f.fields, &info);
 }

@@ -38,7 +38,7 @@ const cli_option problem_rows[] = {
      "every second site of each direction of a slice. z4, gauss: noise on all sites."},
     CLI_END_ROW};
 
-const cli_option problem_schwarz_rows[] = {
+const cli_option problem_precond_rows[] = {
     {CLI_CHOICE, "precond", PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, 0,
      PROBLEM_PRECONDITIONER_TEXT},
     CLI_ALIAS_ROW("preconditioner", "precond"),
@@ -54,6 +54,7 @@ const cli_option problem_schwarz_rows[] = {
      "factor of the step lengths in blocks (default 1)"},
     {CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,
      "precision of the preconditioner (default half)"},
+    {CLI_TEXT, "multigrid", "KEY=VALUE,...", NULL, AT(multigrid), 0, 0, PROBLEM_MULTIGRID_TEXT},
     CLI_END_ROW};
 
 const cli_option problem_solver_rows[] = {

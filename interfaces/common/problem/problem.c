@@ -158,7 +158,7 @@ static int read_solver(const problem_args *a, problem *p) {
         "--method jacobi needs the operator's diagonal, which the even-odd system does not know; "
         "give --even-odd none");
   p->options = options;
-  const int code = schwarz_check(a, p);
+  const int code = problem_precond_check(a, p);
   if (code != EXIT_DONE || !a->set) return code;
   if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
@@ -258,6 +258,19 @@ kaon_status problem_outer_links(problem *p) {
   return KAON_OK;
 }
 
+/* An operator like multigrid's finest one, and its reduction, for a forecast. */
+static kaon_status count_links(const kaon_dirac_options *like, problem *p) {
+  kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
+  kaon_dirac_options dirac = *like;
+  kaon_operator *fine = NULL;
+  dirac.precision = KAON_SINGLE;
+  dirac.reconstruct = KAON_RECONSTRUCT_18;
+  kaon_status status = kaon_dirac_create(p->field.gauge, &dirac, &fine);
+  if (status == KAON_OK) status = kaon_dirac_even_odd(fine, &reduction, &p->K);
+  kaon_operator_destroy(&fine);
+  return status;
+}
+
 static kaon_status wilson_make(const problem_args *a, problem *p) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = p->kappa;
@@ -275,7 +288,7 @@ static kaon_status wilson_make(const problem_args *a, problem *p) {
   reduction.temporal_gauge = a->temporal_gauge;
   if (status == KAON_OK && (reduction.form != KAON_EVEN_ODD_NONE || a->temporal_gauge))
     status = kaon_dirac_even_odd(p->M, &reduction, &p->R);
-  return status;
+  return status == KAON_OK && p->counted ? count_links(&dirac, p) : status;
 }
 
 int problem_status(const kaon_context *ctx, const problem *p, kaon_status status) {
@@ -295,7 +308,7 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
   if (status == KAON_OK) status = check_unitarity(a, p);
-  if (status == KAON_OK) status = schwarz_make(a, p);
+  if (status == KAON_OK) status = problem_precond_make(a, p);
   signals_leave(NULL);
   p->made[0] = cli_now() - begun;
   return problem_status(ctx, p, status);

@@ -36,6 +36,7 @@ typedef struct problem_args {
                                                                                   given */
   double schwarz_relaxation;
   int schwarz_precision;
+  const char *multigrid; /* KEY=VALUE,... or NULL */
 } problem_args;
 
 typedef enum source_kind {
@@ -55,8 +56,8 @@ typedef struct problem {
   field field;
   source_spec source;
   double kappa, mu, csw, csw_time; /* clover coefficients of planes without and with t */
-  int twisted;   /* mu is the action's, 0 or not */
-  int staggered; /* the vectors are staggered ones, of this mass: */
+  int twisted;                     /* mu is the action's, 0 or not */
+  int staggered;                   /* the vectors are staggered ones, of this mass: */
   double mass;
   double u0;                    /* asqtad; 0: from the plaquette */
   int ready_made;               /* links were read: PROBLEM_ACTIONS' index; else 0 */
@@ -64,6 +65,8 @@ typedef struct problem {
   kaon_fatten_report fattening; /* levels = 0: the links were read from files */
   kaon_operator *M, *R;         /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
+  kaon_multigrid_options multigrid;
+  int counted;      /* 1: multigrid is not made, only the links that it would take (forecasts) */
   kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
@@ -114,24 +117,42 @@ void staggered_print(const cli_common *common, const problem *p, double seconds)
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* 1: the reduction is Hermitian positive definite. */
 int staggered_hermitian(const problem_args *args);
-/* --- problem_schwarz.c --- */
+/* --- problem_precond.c --- */
 /* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
-int schwarz_asked(const problem_args *args);
-/* Refuses --schwarz-... without a preconditioner. Exit status. */
-int schwarz_idle(const cli_common *common, const problem_args *args);
+int problem_precond_asked(const problem_args *args);
+/* Refuses options of preconditioners that were not asked for, and chooses for multigrid what it
+ * needs: method, precision and the system on all sites. Call it first. Exit status. */
+int problem_precond_complete(const cli_common *common, problem_args *args);
 /* Refuses blocks that do not fit a rank's part of a lattice of `extents`, before an operator
  * exists. Exit status. */
-int schwarz_fits(const problem_args *args, const int part[4], const int extents[4]);
-/* Fills p->schwarz. Refuses methods other than gcr. Exit status. */
-int schwarz_check(const problem_args *args, problem *p);
-kaon_status schwarz_make(const problem_args *args, problem *p);
+int problem_precond_fits(const problem_args *args, const int part[4], const int extents[4]);
+/* Fills p->schwarz or p->multigrid. Refuses methods other than gcr. Exit status. */
+int problem_precond_check(const problem_args *args, problem *p);
+kaon_status problem_precond_make(const problem_args *args, problem *p);
 /* Adds the preconditioner with its parameters and the directions whose hops are cut. Without a
  * preconditioner it adds null. Call it after problem_links. */
-void schwarz_add(const problem_args *args, const problem *p, json_t *to);
+void problem_precond_add(const problem_args *args, const problem *p, json_t *to);
 /* Adds "sums", "exchanges" and "bytes_sent" of this rank. */
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to);
 /* ", preconditioned by ..." for a line of text, or "". */
-const char *schwarz_text(const problem_args *args, const problem *p, char text[96]);
+const char *problem_precond_text(const problem_args *args, const problem *p, char text[96]);
+/* --- problem_multigrid.c: what the functions above do for --precond multigrid --- */
+int multigrid_asked(const problem_args *args);
+int multigrid_complete(const cli_common *common, problem_args *args);
+int multigrid_check(const problem_args *args, problem *p);
+kaon_status multigrid_make(problem *p);
+void multigrid_add(const problem *p, json_t *report);
+/* The levels on a lattice of these extents, and their memory. Exit status. */
+int multigrid_plan(const kaon_context *ctx, const problem *p, const int extents[4],
+                   const int grid[4], kaon_multigrid_info *info);
+/* Prints a line a level. */
+void multigrid_print_levels(const cli_common *common, const problem *p,
+                            const kaon_multigrid_info *info);
+/* Prints the levels of --precond multigrid before its set-up. Else it does nothing. Exit status. */
+int multigrid_announce(const cli_common *common, const kaon_context *ctx, const problem_args *args,
+                       const problem *p);
+/* Prints the seconds of the set-up by part. */
+void multigrid_print_setup(const cli_common *common, const problem *p);
 
 /* Fills all columns of b with the source. */
 kaon_status problem_source(const problem *p, kaon_vector *b);
@@ -151,7 +172,8 @@ enum {
   ACTION_ASQTAD,
   ACTION_HISQ
 };
-#define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
+#define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz|multigrid"
+enum { PROBLEM_MULTIGRID = 4 };
 #define PROBLEM_SOLVER_TEXT                                                                     \
   "method. With operators that are not Hermitian positive definite, such as Wilson-like ones, " \
   "cg, blockcg and pipecg solve the normal equations." METHOD_PURPOSES                          \
@@ -178,22 +200,29 @@ enum {
   "relaxation (of mr and richardson), deflation (of cg: vector pairs that are kept against "   \
   "rounding near "                                                                             \
   "criticality; -1: automatic, 0: none)"
-#define PROBLEM_PRECONDITIONER_TEXT                                                               \
-  "preconditioner, with --method gcr. schwarz solves in blocks, all at once, and sends nothing; " \
-  "sap solves in blocks in red-black order. async-schwarz uses neighbours' values as they "       \
+#define PROBLEM_PRECONDITIONER_TEXT                                                                \
+  "preconditioner, with --method gcr. multigrid pays for light quarks and many right-hand sides; " \
+  "its set-up takes as long as some solves. schwarz solves in blocks, all at once, and sends "     \
+  "nothing; "                                                                                      \
+  "sap solves in blocks in red-black order. async-schwarz uses neighbours' values as they "        \
   "arrive, so no two runs are alike."
+#define PROBLEM_MULTIGRID_TEXT                                                                   \
+  "details of multigrid: levels (2 to 4), setup (rounds), dense (most unknowns of a coarsest "   \
+  "level that is inverted), seed; and on level L, from 0: block_L_x (also y, z, t), vectors_L, " \
+  "smoother_L (gcr, mr, sap, async), steps_L (of the smoother), cycle_L (GCR steps with the "    \
+  "level below; 1: a V-cycle), precision_L"
 #define PROBLEM_BLOCK_TEXT                                                                        \
   "extents of a block, even divisors of the rank's part. 0 (default) in a direction: the block "  \
   "is the rank's part, and only hops between ranks are cut. A block as large as the rank's part " \
   "also cuts the hops around a single rank."
 
 /* Rows of the option tables; their offsets count from a problem_args. */
-extern const cli_option problem_rows[], problem_schwarz_rows[], problem_solver_rows[];
+extern const cli_option problem_rows[], problem_precond_rows[], problem_solver_rows[];
 /* The same for a table of a command. AT(member): offset of a problem_args member in the command's
  * arguments. */
 #define PROBLEM_ROWS(rows, AT) CLI_TABLE_ROW(rows, (AT(gauge)) - offsetof(problem_args, gauge))
 #define PROBLEM_OPTIONS_PROBLEM(AT) PROBLEM_ROWS(problem_rows, AT)
-#define PROBLEM_OPTIONS_SCHWARZ(AT) PROBLEM_ROWS(problem_schwarz_rows, AT)
+#define PROBLEM_OPTIONS_PRECOND(AT) PROBLEM_ROWS(problem_precond_rows, AT)
 #define PROBLEM_OPTIONS_SOLVER(AT) PROBLEM_ROWS(problem_solver_rows, AT), CLI_RANKS_OPTIONS
 
 #endif

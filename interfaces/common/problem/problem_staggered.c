@@ -36,7 +36,7 @@ int staggered_check(const problem_args *a, problem *p) {
   if (a->mass == 0 && a->even_odd != KAON_EVEN_ODD_NONE)
     return cli_wrong("--mass 0 leaves the odd sites undetermined; give a mass, or --even-odd none");
   if (a->preconditioner) return cli_wrong("--precond is not for --action %s; leave it out", name);
-  if (schwarz_asked(a))
+  if (problem_precond_asked(a))
     return cli_wrong("--method async-schwarz is not for --action %s; give --method cg", name);
   if (a->action == ACTION_STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
