@@ -51,7 +51,7 @@ typedef struct kaon_multigrid_options {
     sizeof(kaon_multigrid_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MULTIGRID, 1), 0,  \
         {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, {0, 0, 0},                           \
         {KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR}, {0, 0, 0}, {0, 0, 0}, \
-        {KAON_SINGLE, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1                              \
+        {KAON_HALF, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1                                \
   }
 
 /** Creates K ~ A^-1 by multigrid, for kaon_solver_options.preconditioner with method gcr, whose K
