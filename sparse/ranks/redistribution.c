@@ -392,26 +392,11 @@ static kaon_status all_numbers(const kaon_matrix *matrix, int32_t **number) {
 /* Restores the caller's order. Rows received from one rank are in its order, and by_rank gives
  * their indices. */
 static kaon_status put_back(const kaon_row_redistribution *m, kaon_csr **rows) {
-  kaon_csr *from = *rows, *made = NULL;
-  int64_t *at = malloc(((size_t)m->rows + 1) * sizeof *at);
-  kaon_status status = at != NULL ? KAON_OK : no_memory(m->ctx, "the order", m->rows);
-  if (status == KAON_OK)
-    status = kaon_csr_create(m->ctx, from->rows, from->columns, from->reals,
-                             from->start[from->rows], &made);
-  for (int64_t i = 0; i < m->rows && status == KAON_OK; i++) at[m->by_rank[i]] = i;
-  for (int64_t i = 0; i < m->rows && status == KAON_OK; i++) {
-    const int64_t begin = from->start[at[i]], n = from->start[at[i] + 1] - begin;
-    const int64_t to = made->start[i];
-    made->start[i + 1] = to + n;
-    memcpy(made->column + to, from->column + begin, (size_t)n * sizeof *made->column);
-    memcpy(made->value + to * made->reals, from->value + begin * made->reals,
-           (size_t)(n * made->reals) * sizeof *made->value);
-  }
-  free(at);
-  if (status != KAON_OK) {
-    kaon_csr_destroy(&made);
-    return status;
-  }
+  kaon_csr *made = NULL;
+  KAON_AUTOFREE int32_t *at = malloc(((size_t)m->rows + 1) * sizeof *at);
+  KAON_TRY(at != NULL ? KAON_OK : no_memory(m->ctx, "the order", m->rows));
+  for (int64_t i = 0; i < m->rows; i++) at[m->by_rank[i]] = (int32_t)i;
+  KAON_TRY(kaon_csr_reorder(m->ctx, *rows, at, &made));
   kaon_csr_destroy(rows);
   *rows = made;
   return kaon_csr_sort(m->ctx, made, KAON_CSR_REFUSE);

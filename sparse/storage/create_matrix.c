@@ -86,9 +86,30 @@ static kaon_status check_csr(kaon_context *ctx, const kaon_csr_arrays *a) {
   return KAON_OK;
 }
 
-static kaon_status take_entry(kaon_context *ctx, const kaon_csr_arrays *a, kaon_csr *to, int64_t i,
-                              int64_t n) {
-  const int64_t column = column_of(a, n);
+/* Copies row i. Returns 0 if it has an entry that cannot be taken. */
+static int take_row(const kaon_csr_arrays *a, kaon_csr *to, int64_t i) {
+  const int64_t end = to->start[i + 1] = start_of(a, i + 1);
+  int fits = 1;
+  for (int64_t n = start_of(a, i); n < end; n++) {
+    const int64_t column = column_of(a, n);
+    fits &= column >= 0 && column < a->global_rows;
+    to->column[n] = (int32_t)column;
+    for (int64_t c = n * a->reals; c < (n + 1) * a->reals; c++) {
+      fits &= isfinite(a->values[c]) != 0;
+      to->value[c] = a->values[c];
+    }
+  }
+  return fits;
+}
+
+/* The sentence of the first entry of row i that cannot be taken. */
+static kaon_status refuse_row(kaon_context *ctx, const kaon_csr_arrays *a, int64_t i) {
+  int64_t n = start_of(a, i), column = column_of(a, n), c = 0;
+  while (column >= 0 && column < a->global_rows && isfinite(a->values[n * a->reals + c])) {
+    if (++c < a->reals) continue;
+    column = column_of(a, ++n);
+    c = 0;
+  }
   if (column < 0 || column >= a->global_rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix csr: entry %lld (row %lld) is in column %lld, but columns are %d to "
@@ -96,17 +117,10 @@ static kaon_status take_entry(kaon_context *ctx, const kaon_csr_arrays *a, kaon_
                      (long long)n, (long long)(a->first_row + i + a->base),
                      (long long)(column + a->base), a->base,
                      (long long)(a->global_rows - 1 + a->base));
-  to->column[n] = (int32_t)column;
-  for (int c = 0; c < a->reals; c++) {
-    const double value = a->values[n * a->reals + c];
-    if (!isfinite(value))
-      return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
-                       "matrix csr: entry %lld at row %lld, column %lld is %g, not a finite number",
-                       (long long)n, (long long)(a->first_row + i + a->base),
-                       (long long)(column + a->base), value);
-    to->value[n * a->reals + c] = value;
-  }
-  return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
+                   "matrix csr: entry %lld at row %lld, column %lld is %g, not a finite number",
+                   (long long)n, (long long)(a->first_row + i + a->base),
+                   (long long)(column + a->base), a->values[n * a->reals + c]);
 }
 
 static kaon_status rows_from_csr(kaon_context *ctx, const kaon_csr_arrays *a,
@@ -116,12 +130,13 @@ static kaon_status rows_from_csr(kaon_context *ctx, const kaon_csr_arrays *a,
   KAON_TRY(check_csr(ctx, a));
   KAON_TRY(kaon_csr_create(ctx, a->rows, a->global_rows, a->reals, start_of(a, a->rows), rows));
   (*rows)->names = (kaon_csr_names){a->first_row, a->base};
-  for (int64_t i = 0; i < a->rows; i++) {
-    (*rows)->start[i + 1] = start_of(a, i + 1);
-    for (int64_t n = start_of(a, i); n < start_of(a, i + 1); n++)
-      KAON_TRY(take_entry(ctx, a, *rows, i, n));
-  }
-  return kaon_csr_sort(ctx, *rows, duplicates_of(options));
+  kaon_csr *to = *rows;
+  int64_t bad = INT64_MAX;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(min : bad)
+  for (int64_t i = 0; i < a->rows; i++)
+    if (!take_row(a, to, i) && i < bad) bad = i;
+  if (bad < INT64_MAX) return refuse_row(ctx, a, bad);
+  return kaon_csr_sort(ctx, to, duplicates_of(options));
 }
 
 kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/core/context_internal.h"
+
 /* Rows up to this length are sorted by insertion, longer ones by the digits of their columns. */
 enum { SHORT_ROW = 48, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
@@ -64,6 +66,10 @@ void kaon_csr_destroy(kaon_csr **csr) {
   free((*csr)->value);
   free(*csr);
   *csr = NULL;
+}
+
+static int threads_of(const kaon_context *ctx) {
+  return ctx != NULL ? ctx->threads : 1;
 }
 
 /* Stores an entry with its value. */
@@ -135,6 +141,12 @@ kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names
   return status;
 }
 
+static int ascending(const kaon_csr *csr, int64_t i) {
+  for (int64_t n = csr->start[i] + 1; n < csr->start[i + 1]; n++)
+    if (csr->column[n] <= csr->column[n - 1]) return 0;
+  return 1;
+}
+
 /* A row, as the sorting functions see it. */
 typedef struct row_entries {
   int32_t *column;
@@ -142,12 +154,6 @@ typedef struct row_entries {
   int64_t count;
   int reals;
 } row_entries;
-
-static int ascending(const row_entries *e) {
-  for (int64_t n = 1; n < e->count; n++)
-    if (e->column[n] <= e->column[n - 1]) return 0;
-  return 1;
-}
 
 static void sort_by_insertion(const row_entries *e) {
   const int reals = e->reals;
@@ -188,36 +194,35 @@ static void sort_by_digits(const row_entries *e, row_entries other, int64_t colu
 
 /* Sorts every row. longest: the length of the longest one. */
 static kaon_status sort_rows(const kaon_context *ctx, kaon_csr *csr, int64_t longest) {
-  int64_t *count = NULL;
-  void *column = NULL, *value = NULL;
-  if (longest > SHORT_ROW) {
-    const kaon_status status =
-        room(ctx, longest, sizeof *csr->column, "the longest row, to sort it,", &column);
-    if (status != KAON_OK) return status;
-    value = malloc((size_t)(longest * csr->reals) * sizeof *csr->value);
-    count = malloc((DIGITS + 1) * sizeof *count);
+  const size_t room = longest > SHORT_ROW ? (size_t)longest : 0;
+  int lacking = 0;
+#pragma omp parallel num_threads(threads_of(ctx)) reduction(| : lacking)
+  {
+    int32_t *column = malloc(room * sizeof *column + 1);
+    double *value = malloc(room * (size_t)csr->reals * sizeof *value + 1);
+    int64_t *count = malloc((DIGITS + 1) * sizeof *count);
+    lacking = column == NULL || value == NULL || count == NULL;
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < csr->rows; i++) {
+      const int64_t first = csr->start[i];
+      const row_entries row = {csr->column + first, csr->value + first * csr->reals,
+                               csr->start[i + 1] - first, csr->reals};
+      if (lacking || ascending(csr, i)) continue;
+      if (row.count <= SHORT_ROW)
+        sort_by_insertion(&row);
+      else
+        sort_by_digits(&row, (row_entries){column, value, row.count, csr->reals}, csr->columns,
+                       count);
+    }
+    free(column);
+    free(value);
+    free(count);
   }
-  const int lacking = longest > SHORT_ROW && (value == NULL || count == NULL);
-  for (int64_t i = 0; i < csr->rows && !lacking; i++) {
-    const int64_t first = csr->start[i];
-    const row_entries row = {csr->column + first, csr->value + first * csr->reals,
-                             csr->start[i + 1] - first, csr->reals};
-    if (ascending(&row)) continue;
-    if (row.count <= SHORT_ROW)
-      sort_by_insertion(&row);
-    else
-      sort_by_digits(&row, (row_entries){column, value, row.count, csr->reals}, csr->columns,
-                     count);
-  }
-  free(column);
-  free(value);
-  free(count);
-  if (lacking)
-    return kaon_fail(
-        ctx, KAON_ERR_MEMORY,
-        "sparse rows: out of host memory for %lld values of the longest row, to sort it",
-        (long long)(longest * csr->reals));
-  return KAON_OK;
+  if (!lacking) return KAON_OK;
+  return kaon_fail(
+      ctx, KAON_ERR_MEMORY,
+      "sparse rows: out of host memory for %lld entries of the longest row, to sort it",
+      (long long)room);
 }
 
 static int has_duplicates(const kaon_csr *csr, int64_t *row, int64_t *entry) {
@@ -252,11 +257,15 @@ static void add_duplicates(kaon_csr *csr) {
 
 kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_duplicates duplicates) {
   int64_t longest = 0, row = 0, entry = 0;
+  int sorted = 1;
   const kaon_csr_names *names = &csr->names;
+#pragma omp parallel for num_threads(threads_of(ctx)) reduction(max : longest) reduction(& : sorted)
   for (int64_t i = 0; i < csr->rows; i++) {
     const int64_t length = csr->start[i + 1] - csr->start[i];
     if (length > longest) longest = length;
+    sorted &= ascending(csr, i);
   }
+  if (sorted) return KAON_OK; /* and without duplicates */
   KAON_TRY(sort_rows(ctx, csr, longest));
   if (!has_duplicates(csr, &row, &entry)) return KAON_OK;
   if (duplicates == KAON_CSR_REFUSE)
@@ -314,6 +323,24 @@ kaon_status kaon_csr_transpose(const kaon_context *ctx, const kaon_csr *csr, int
   return KAON_OK;
 }
 
+kaon_status kaon_csr_reorder(const kaon_context *ctx, const kaon_csr *csr, const int32_t *order,
+                             kaon_csr **reordered) {
+  const size_t reals = (size_t)csr->reals;
+  KAON_TRY(kaon_csr_create(ctx, csr->rows, csr->columns, csr->reals,
+                           csr->start[csr->rows] - csr->start[0], reordered));
+  kaon_csr *to = *reordered;
+  for (int64_t i = 0; i < to->rows; i++)
+    to->start[i + 1] = to->start[i] + csr->start[order[i] + 1] - csr->start[order[i]];
+#pragma omp parallel for num_threads(threads_of(ctx)) schedule(static)
+  for (int64_t i = 0; i < to->rows; i++) {
+    const size_t from = (size_t)csr->start[order[i]], at = (size_t)to->start[i];
+    const size_t count = (size_t)to->start[i + 1] - at;
+    memcpy(to->column + at, csr->column + from, count * sizeof *to->column);
+    memcpy(to->value + at * reals, csr->value + from * reals, count * reals * sizeof *to->value);
+  }
+  return KAON_OK;
+}
+
 /* where[order[i]] = i. Errors: ARGUMENT (order is not a permutation of 0 ... rows - 1). */
 static kaon_status invert(const kaon_context *ctx, const int32_t *order, int64_t rows,
                           int32_t *where) {
@@ -345,15 +372,11 @@ kaon_status kaon_csr_permute(const kaon_context *ctx, const kaon_csr *csr, const
   int32_t *where = memory;
   kaon_csr *made = NULL;
   kaon_status status = invert(ctx, order, csr->rows, where);
-  if (status == KAON_OK)
-    status = kaon_csr_create(ctx, csr->rows, csr->columns, csr->reals,
-                             csr->start[csr->rows] - csr->start[0], &made);
-  for (int64_t i = 0, at = 0; status == KAON_OK && i < csr->rows; i++) {
-    for (int64_t n = csr->start[order[i]]; n < csr->start[order[i] + 1]; n++)
-      put(made, at++, where[csr->column[n]], csr->value + n * csr->reals);
-    made->start[i + 1] = at;
+  if (status == KAON_OK) status = kaon_csr_reorder(ctx, csr, order, &made);
+  if (status == KAON_OK) {
+    for (int64_t n = 0; n < made->start[made->rows]; n++) made->column[n] = where[made->column[n]];
+    status = kaon_csr_sort(ctx, made, KAON_CSR_REFUSE);
   }
-  if (status == KAON_OK) status = kaon_csr_sort(ctx, made, KAON_CSR_REFUSE);
   free(where);
   *permuted = made;
   if (status != KAON_OK) kaon_csr_destroy(permuted);

@@ -57,6 +57,9 @@ kaon_status kaon_csr_copy(const kaon_context *ctx, const kaon_csr *csr, kaon_csr
 /* A^T, or A^H if conjugate = 1. */
 kaon_status kaon_csr_transpose(const kaon_context *ctx, const kaon_csr *csr, int conjugate,
                                kaon_csr **transpose);
+/* P A: row order[i] of A becomes row i. */
+kaon_status kaon_csr_reorder(const kaon_context *ctx, const kaon_csr *csr, const int32_t *order,
+                             kaon_csr **reordered);
 /* P A P^T of a square matrix: row and column order[i] of A become row and column i. */
 kaon_status kaon_csr_permute(const kaon_context *ctx, const kaon_csr *csr, const int32_t *order,
                              kaon_csr **permuted);
