@@ -20,8 +20,8 @@ static void release_room(kaon_cycle_room *gone) {
   free(gone);
 }
 
-void kaon_cycle_clear(kaon_mg_level *level) {
-  while (level->rooms != NULL) {
+void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until) {
+  while (level->rooms != until) {
     kaon_cycle_room *gone = level->rooms;
     level->rooms = gone->next;
     release_room(gone);
@@ -134,7 +134,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 }
 
 static void destroy(kaon_operator *K) {
-  kaon_cycle_clear(level_of(K));
+  kaon_cycle_clear(level_of(K), NULL);
 }
 
 static const kaon_operator_ops cycle_ops = {.name = "multigrid cycle",

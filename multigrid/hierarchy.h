@@ -69,8 +69,8 @@ kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, 
                                kaon_operator **inverse);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
-/* Drops the rooms of a level, with their solvers. */
-void kaon_cycle_clear(kaon_mg_level *level);
+/* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */
+void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 
 /* The matrices of the level below, from A's present numbers and V (galerkin.c). v, w: n columns on
  * A's space in its precision, overwritten. Collective. */
@@ -85,6 +85,6 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 /* Orthonormal columns with the same span, as far as they are independent. */
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
-/* Finds bases and makes the matrices of all levels (setup.c). `rounds`: of improvement. fresh: from
+/* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision. `rounds`: of improvement. fresh: from
  * random vectors; else from the present bases. Collective. */
-kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh);
+kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh);

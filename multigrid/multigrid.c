@@ -16,7 +16,7 @@ static const kaon_couplings *couplings_of(const kaon_operator *A) {
 }
 
 static void release_level(kaon_mg_level *level) {
-  kaon_cycle_clear(level);
+  kaon_cycle_clear(level, NULL);
   kaon_operator_destroy(&level->K);
   kaon_operator_destroy(&level->reduced);
   kaon_operator_destroy(&level->A);
@@ -70,7 +70,7 @@ static kaon_status in_precision(kaon_operator *A, kaon_precision precision, kaon
 }
 
 static kaon_status build(kaon_multigrid *mg) {
-  KAON_TRY(in_precision(mg->A, KAON_SINGLE, &mg->level[0].A));
+  KAON_TRY(in_precision(mg->A, mg->options.precision[0], &mg->level[0].A));
   for (int l = 0; l < mg->options.levels; l++) {
     begin_level(mg, l, &mg->level[l]);
     if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
@@ -78,37 +78,43 @@ static kaon_status build(kaon_multigrid *mg) {
   return KAON_OK;
 }
 
-/* Gives level 0, whose basis has numbers, another precision. */
-static kaon_status change_precision(kaon_multigrid *mg, kaon_precision precision) {
-  kaon_mg_level *level = &mg->level[0], made = *level;
-  if (level->A->precision == precision) return KAON_OK;
-  made.A = made.reduced = made.K = NULL;
-  made.transfer = NULL;
-  made.rooms = NULL;
-  kaon_status status = in_precision(mg->A, precision, &made.A);
-  if (status == KAON_OK) status = kaon_level_reduce(&made);
-  if (status == KAON_OK)
-    status = kaon_transfer_create(made.aggregates, made.A->space, couplings_of(made.A)->halves,
-                                  made.vectors, precision, &made.transfer);
-  if (status == KAON_OK) status = kaon_vector_copy(made.transfer->basis, level->transfer->basis);
-  if (status == KAON_OK) status = kaon_cycle_create(&made);
-  kaon_mg_level *gone = status == KAON_OK ? level : &made;
-  kaon_cycle_clear(gone);
-  kaon_operator_destroy(&gone->K);
-  kaon_operator_destroy(&gone->reduced);
-  kaon_operator_destroy(&gone->A);
-  kaon_transfer_destroy(&gone->transfer);
-  if (status != KAON_OK) return status;
-  *level = made;
-  *(kaon_mg_level **)level->K->self = level;
-  return KAON_OK;
+/* Level 0 in single precision, with the same basis, aggregates, coordinates and levels below. */
+static kaon_status single_level(kaon_multigrid *mg, kaon_mg_level *made) {
+  const kaon_mg_level *level = &mg->level[0];
+  *made = *level;
+  made->A = made->reduced = made->K = NULL;
+  made->transfer = NULL;
+  made->rooms = NULL;
+  KAON_TRY(in_precision(mg->A, KAON_SINGLE, &made->A));
+  KAON_TRY(kaon_transfer_create(made->aggregates, made->A->space, couplings_of(made->A)->halves,
+                                made->vectors, KAON_SINGLE, &made->transfer));
+  KAON_TRY(kaon_vector_copy(made->transfer->basis, level->transfer->basis));
+  return kaon_cycle_create(made);
 }
 
-/* The set-up is in single precision. */
+/* The set-up is in single precision. Where level 0 is not, it is made for a level that is, and the
+ * basis rounded at the end. What solvers may have recorded stays in place. */
+static kaon_status set_up_level_0(kaon_multigrid *mg, int rounds, int fresh) {
+  kaon_mg_level *level = &mg->level[0], single;
+  if (level->A->precision == KAON_SINGLE) return kaon_multigrid_setup(mg, level, rounds, fresh);
+  kaon_status status = single_level(mg, &single);
+  if (status == KAON_OK) status = kaon_multigrid_setup(mg, &single, rounds, fresh);
+  if (status == KAON_OK) status = kaon_vector_copy(level->transfer->basis, single.transfer->basis);
+  kaon_cycle_clear(&single, NULL);
+  kaon_operator_destroy(&single.K);
+  kaon_operator_destroy(&single.reduced);
+  kaon_operator_destroy(&single.A);
+  kaon_transfer_destroy(&single.transfer);
+  return status == KAON_OK ? kaon_level_reduce(level) : status;
+}
+
+/* Releases the work vectors for the columns of the set-up, but none that solvers use. */
 static kaon_status set_up(kaon_multigrid *mg, int rounds, int fresh) {
-  KAON_TRY(change_precision(mg, KAON_SINGLE));
-  KAON_TRY(kaon_multigrid_setup(mg, rounds, fresh));
-  return change_precision(mg, mg->options.precision[0]);
+  kaon_cycle_room *before[KAON_MULTIGRID_LEVELS];
+  for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) before[l] = mg->level[l].rooms;
+  const kaon_status status = set_up_level_0(mg, rounds, fresh);
+  for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) kaon_cycle_clear(&mg->level[l], before[l]);
+  return status;
 }
 
 /* ---- the operator ---- */
@@ -169,10 +175,7 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
   const kaon_lattice *lattice = A->space->lattice;
   KAON_TRY(kaon_multigrid_complete(A->ctx, lattice->extents, lattice->global, &mg->options));
   KAON_TRY(build(mg));
-  const kaon_status status = set_up(mg, mg->options.setup, 1);
-  /* work vectors for the columns of the set-up; nobody else has used any so far */
-  for (int l = 0; l < KAON_MULTIGRID_LEVELS; l++) kaon_cycle_clear(&mg->level[l]);
-  return status;
+  return set_up(mg, mg->options.setup, 1);
 }
 
 kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,

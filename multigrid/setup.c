@@ -150,8 +150,7 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   return status;
 }
 
-kaon_status kaon_multigrid_setup(kaon_multigrid *mg, int rounds, int fresh) {
-  kaon_mg_level *top = &mg->level[0];
+kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh) {
   candidates c = {NULL, NULL};
   const double begin = kaon_seconds();
   kaon_status status = kaon_level_reduce(top);

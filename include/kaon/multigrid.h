@@ -51,7 +51,7 @@ typedef struct kaon_multigrid_options {
     sizeof(kaon_multigrid_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MULTIGRID, 1), 0,  \
         {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, {0, 0, 0},                           \
         {KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR}, {0, 0, 0}, {0, 0, 0}, \
-        {KAON_SINGLE, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1                              \
+        {KAON_HALF, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1                                \
   }
 
 /** Creates K ~ A^-1 by multigrid, for kaon_solver_options.preconditioner with method gcr, whose K
@@ -94,8 +94,9 @@ typedef struct kaon_multigrid_info {
   int64_t bytes;        /**< of all levels on a rank, with their tables */
   int64_t setup_bytes;  /**< of work vectors, at most, in the set-up */
   int64_t column_bytes; /**< of work vectors for each column that K is applied to */
-  double seconds;       /**< of the set-up, on this rank; the parts below are all of it */
-  double smooth;        /**< smoothing and cycles */
+  double
+      seconds; /**< of the set-up, on this rank; the parts below leave out memory and random numbers */
+  double smooth; /**< smoothing and cycles */
   double orthonormalise;
   double galerkin; /**< hops and restrictions */
   double dense;

@@ -156,15 +156,15 @@ static const char *const smoothers[] = {"gcr", "mr", "sap", "async", NULL};
     "block_" #l "_" #axis, KAON_FIELD_INT, offsetof(S, block[l][mu]), 0, 0, 4096, NULL, \
         "sites of an aggregate in " #axis " on level " #l "; 0: automatic"              \
   }
-#define LEVEL_ROWS(l)                                                                         \
-  BLOCK(l, 0, x), BLOCK(l, 1, y), BLOCK(l, 2, z), BLOCK(l, 3, t),                             \
-      LEVEL(vectors, l, KAON_FIELD_INT, 0, 0, 64, NULL, "vectors of the basis; 0: 20, 24"),   \
-      LEVEL(smoother, l, KAON_FIELD_ENUM, KAON_SMOOTHER_GCR, 0, 0, smoothers,                 \
-            "what smooths on level " #l),                                                     \
-      LEVEL(steps, l, KAON_FIELD_INT, 0, 0, 32, NULL, "of the smoother; 0: 4; sap, async 3"), \
-      LEVEL(cycle, l, KAON_FIELD_INT, 0, 0, 32, NULL,                                         \
-            "GCR steps that solve the level below; 1: a V-cycle; 0: 2"),                      \
-      LEVEL(precision, l, KAON_FIELD_ENUM, KAON_SINGLE, 0, 0, precisions,                     \
+#define LEVEL_ROWS(l)                                                                          \
+  BLOCK(l, 0, x), BLOCK(l, 1, y), BLOCK(l, 2, z), BLOCK(l, 3, t),                              \
+      LEVEL(vectors, l, KAON_FIELD_INT, 0, 0, 64, NULL, "vectors of the basis; 0: 20, 24"),    \
+      LEVEL(smoother, l, KAON_FIELD_ENUM, KAON_SMOOTHER_GCR, 0, 0, smoothers,                  \
+            "what smooths on level " #l),                                                      \
+      LEVEL(steps, l, KAON_FIELD_INT, 0, 0, 32, NULL, "of the smoother; 0: 4; sap, async 3"),  \
+      LEVEL(cycle, l, KAON_FIELD_INT, 0, 0, 32, NULL,                                          \
+            "GCR steps that solve the level below; 1: a V-cycle; 0: 2"),                       \
+      LEVEL(precision, l, KAON_FIELD_ENUM, l == 0 ? KAON_HALF : KAON_SINGLE, 0, 0, precisions, \
             "precision of the cycle on level " #l)
 static const kaon_field multigrid_fields[] = {
     INT(levels, 0, 0, KAON_MULTIGRID_LEVELS, "2 to 4; 0: automatic"),

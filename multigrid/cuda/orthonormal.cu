@@ -7,7 +7,7 @@
 
 /* ROWS: numbers of every vector in shared memory at a time. FACTOR_THREADS: of a block, at least
  * KAON_TRANSFER_VECTORS. ROOM: shared memory of a block, unless it needs more. */
-enum { ROWS = 16, FACTOR_THREADS = 128, ROOM = 96 << 10 };
+enum { ROWS = 16, FACTOR_THREADS = 128, ROOM = 64 << 10 };
 
 typedef struct orthonormal_call {
   const int32_t *list;

@@ -7,7 +7,7 @@
 #include "multigrid/cuda/columns.h"
 
 /* ROOM: shared memory of a block's columns. ENOUGH: blocks that fill a device. */
-enum { ROOM = 96 << 10, WARPS = BLOCK_THREADS / 32, ENOUGH = 264 };
+enum { ROOM = 64 << 10, WARPS = BLOCK_THREADS / 32, ENOUGH = 264 };
 
 typedef struct restrict_call {
   const int32_t *list;

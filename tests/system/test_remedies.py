@@ -14,6 +14,7 @@ N = 40
 GRID = ["--matrix", "laplace2d:10"]
 LINKS = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--columns", "1"]
 WILSON = [*LINKS, "--action", "wilson", "--kappa", "0.12"]
+MULTIGRID = ["--precond", "multigrid", "--multigrid", "vectors_0=6,setup=1"]
 STAGGERED = [*LINKS, "--action", "staggered", "--mass", "0.1"]
 HARD = ["--gauge", "random:1", "--lattice", "4", "4", "4", "8", "--kappa", "0.25", "--csw", "1", "--columns", "1"]
 
@@ -184,6 +185,10 @@ INVERT = [
     ("give one of --kappa and --mass", [*LINKS, "--action", "wilson"], [WILSON, [*LINKS, "--action", "wilson", "--mass", "0.2"]]),
     ("which is missing; leave it out, or give one", [*WILSON, "--schwarz-steps", "3"], [WILSON, [*WILSON, "--schwarz-steps", "3", "--precond", "schwarz", "--method", "gcr"]]),
     ("is for --precond async-schwarz, but", [*WILSON, "--precond", "sap", "--method", "gcr", "--schwarz-groups", "2"], [[*WILSON, "--precond", "sap", "--method", "gcr"]]),
+    ("does not go with --precond multigrid", [*WILSON, *MULTIGRID, "--even-odd", "symmetric"], [[*WILSON, *MULTIGRID]]),
+    ("does not go with --precond multigrid, which is made", [*WILSON, *MULTIGRID, "--temporal-gauge"], [[*WILSON, *MULTIGRID]]),
+    ("--multigrid is for", [*WILSON, "--multigrid", "setup=1"], [WILSON, [*WILSON, *MULTIGRID]]),
+    ("--precond multigrid is for", [*STAGGERED, "--precond", "multigrid"], [STAGGERED, [*WILSON, *MULTIGRID]]),
     ("--method async-schwarz is gcr", [*WILSON, "--method", "async-schwarz", "--precond", "sap"], [[*WILSON, "--method", "async-schwarz"], [*WILSON, "--method", "gcr", "--precond", "sap"]]),
     ("--mass 0 leaves the odd sites", [*LINKS, "--action", "staggered", "--mass", "0"], [STAGGERED, [*LINKS, "--action", "staggered", "--mass", "0", "--even-odd", "none"]]),
     ("--precond is not for --action", [*STAGGERED, "--precond", "sap", "--method", "gcr"], [[*STAGGERED, "--method", "gcr"]]),

@@ -47,7 +47,7 @@ typedef struct place {
 } place;
 
 /* Shared memory: packets [column][packet][site], for D in, for the argument of T, and for the
- * ranges; then, if there are sums, each thread's |out|^2 and (w, out) of a column. */
+ * ranges; then each warp's |out|^2 and (w, out) of the columns. */
 typedef struct room {
   numbers *hops, *middle, *slots;
   double *sums;
@@ -68,8 +68,9 @@ KAON_DEVICE int room_at(const coarse_call &a, int column, int packet, int near) 
   return (column * a.packets + packet) * a.near + near;
 }
 
+/* The warp's sum i of the tile's column k. */
 KAON_DEVICE double *sum_at(const room &s, int k, int i) {
-  return s.sums + (SITE_SUMS * k + i) * (int)blockDim.x + (int)threadIdx.x;
+  return s.sums + (SITE_SUMS * k + i) * KAON_WARPS + (int)threadIdx.x / 32;
 }
 
 /* ---- neighbours ---- */
@@ -225,45 +226,62 @@ KAON_DEVICE void middle_write(const coarse_call &a, const column_tile &c, const 
     }
 }
 
-/* Adds to the thread's sums of column k of the tile. */
-KAON_DEVICE void sums_add(const coarse_call &a, const room &s, int k, int column, const place &p,
-                          int row, const numbers &d) {
+/* Adds to a thread's |out|^2 and (w, out). */
+KAON_DEVICE void sums_add(const coarse_call &a, int column, const place &p, int row,
+                          const numbers &d, double *sum) {
   if (a.sums.sum.state == NULL) return;
-  double norm = 0, re = 0, im = 0;
 #pragma unroll
-  for (int i = 0; i < PACK; i++) norm += (double)v_fma(d.c[i].re, d.c[i].re, d.c[i].im * d.c[i].im);
-  *sum_at(s, k, 0) += norm;
+  for (int i = 0; i < PACK; i++)
+    sum[0] += (double)v_fma(d.c[i].re, d.c[i].re, d.c[i].im * d.c[i].im);
   if (a.w.data == NULL || !sums_want(a.sums, 1)) return;
   const numbers w = numbers_at(a.w, p.at, a.nrhs, a.packets, column)[row * KAON_LANES];
 #pragma unroll
   for (int i = 0; i < PACK; i++) {
     const vcomplex z = c_conj_mul(w.c[i], d.c[i]);
-    re += (double)z.re;
-    im += (double)z.im;
+    sum[1] += (double)z.re;
+    sum[2] += (double)z.im;
   }
-  *sum_at(s, k, 1) += re;
-  *sum_at(s, k, 2) += im;
+}
+
+/* Adds the threads' sums to their warp's. Called by all threads. */
+KAON_DEVICE void sums_keep(const coarse_call &a, const room &s, int k, const double *sum) {
+  if (a.sums.sum.state == NULL) return;
+#pragma unroll
+  for (int i = 0; i < SITE_SUMS; i++) {
+    const double x = warp_sum(sum[i]);
+    if (threadIdx.x % 32 == 0) *sum_at(s, k, i) += x;
+  }
+}
+
+/* Stores column k of the tile. */
+template <int COLUMNS>
+KAON_DEVICE void column_store(const coarse_call &a, const column_tile &c, const place &p,
+                              const room &s, int k, double *sum) {
+  const bool hops = a.hop[0].data != NULL, site = a.site.data != NULL;
+  const int column = c.first + k;
+  for (int row = p.row; row < a.packets; row += a.beside) {
+    const int at = room_at(a, k, row, p.near);
+    numbers d = numbers_zero();
+    if (site) d = ranges_sum<COLUMNS>(a, s, at);
+    if (hops && !(a.on & KAON_SITE_ON_HOP)) numbers_add(&d, a.b, s.hops[at]);
+    if (a.x.data != NULL && !(a.on & KAON_SITE_ON_X))
+      numbers_add(&d, a.a, numbers_at(a.x, p.at, a.nrhs, a.packets, column)[row * KAON_LANES]);
+    numbers_at(a.out, p.at, a.nrhs, a.packets, column)[row * KAON_LANES] = d;
+    sums_add(a, column, p, row, d, sum);
+  }
 }
 
 /* Stores the results, and adds to the columns' sums. */
 template <int COLUMNS>
 KAON_DEVICE void results_store(const coarse_call &a, const column_tile &c, const place &p,
                                const room &s) {
-  const bool hops = a.hop[0].data != NULL, site = a.site.data != NULL;
-  if (!p.active || p.split != 0) return;
-  for (int row = p.row; row < a.packets; row += a.beside)
-#pragma unroll
-    for (int k = 0; k < COLUMNS; k++) {
-      if (!(c.open >> k & 1)) continue;
-      const int column = c.first + k, at = room_at(a, k, row, p.near);
-      numbers d = numbers_zero();
-      if (site) d = ranges_sum<COLUMNS>(a, s, at);
-      if (hops && !(a.on & KAON_SITE_ON_HOP)) numbers_add(&d, a.b, s.hops[at]);
-      if (a.x.data != NULL && !(a.on & KAON_SITE_ON_X))
-        numbers_add(&d, a.a, numbers_at(a.x, p.at, a.nrhs, a.packets, column)[row * KAON_LANES]);
-      numbers_at(a.out, p.at, a.nrhs, a.packets, column)[row * KAON_LANES] = d;
-      sums_add(a, s, k, column, p, row, d);
-    }
+#pragma unroll 1
+  for (int k = 0; k < COLUMNS; k++) {
+    double sum[SITE_SUMS] = {};
+    if (!(c.open >> k & 1)) continue;
+    if (p.active && p.split == 0) column_store<COLUMNS>(a, c, p, s, k, sum);
+    sums_keep(a, s, k, sum);
+  }
 }
 
 template <bool HALF, int COLUMNS>
@@ -299,14 +317,20 @@ template <bool HALF, int COLUMNS>
 KAON_DEVICE void groups_update(const coarse_call &a, const column_tile &c, int chunk,
                                int64_t half) {
   const room s = room_of<COLUMNS>(a);
-  for (int i = 0; a.sums.sum.state != NULL && i < SITE_SUMS * COLUMNS; i++) *sum_at(s, 0, i) = 0;
+  const bool first = threadIdx.x % 32 == 0; /* of a warp */
+  for (int i = 0; first && i < SITE_SUMS * COLUMNS; i++) *sum_at(s, 0, i) = 0;
   for (int64_t group = chunk; group < a.groups; group += a.chunks)
     group_update<HALF, COLUMNS>(a, c, group, half);
   if (a.sums.sum.state == NULL) return;
-#pragma unroll
+#pragma unroll 1
   for (int k = 0; k < COLUMNS; k++) {
     if (!(c.open >> k & 1)) continue;
-    const double sum[4] = {*sum_at(s, k, 0), 0, *sum_at(s, k, 1), *sum_at(s, k, 2)};
+    double sum[4] = {};
+    if (first) {
+      sum[0] = *sum_at(s, k, 0);
+      sum[2] = *sum_at(s, k, 1);
+      sum[3] = *sum_at(s, k, 2);
+    }
     sums_finish<2, 8, true, false>(a.sums, c.first + k, a.first_chunk + chunk, sum);
     __syncthreads();
   }
@@ -395,8 +419,8 @@ static void coarse_run(const kaon_launch *launch, const kaon_coarse_args *args) 
   chunks_share(&a, launch, args);
   a.overlaps = site_overlaps((uint32_t)a.sites.nsites) && a.groups <= a.chunks;
   const int columns = args->nrhs > 1 ? MOST_COLUMNS : 1;
-  int shared = (2 + a.slots) * columns * a.packets * a.near * (int)sizeof(numbers);
-  if (args->sum.state != NULL) shared += SITE_SUMS * columns * threads * (int)sizeof(double);
+  const int shared = columns * ((2 + a.slots) * a.packets * a.near * (int)sizeof(numbers) +
+                                SITE_SUMS * KAON_WARPS * (int)sizeof(double));
   auto kernel = coarse_hop<false>;
 #if defined(KAON_PREC_SINGLE)
   if (args->half_matrices) kernel = coarse_hop<true>;

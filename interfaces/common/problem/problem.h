@@ -200,12 +200,11 @@ enum { PROBLEM_MULTIGRID = 4 };
   "relaxation (of mr and richardson), deflation (of cg: vector pairs that are kept against "   \
   "rounding near "                                                                             \
   "criticality; -1: automatic, 0: none)"
-#define PROBLEM_PRECONDITIONER_TEXT                                                                \
-  "preconditioner, with --method gcr. multigrid pays for light quarks and many right-hand sides; " \
-  "its set-up takes as long as some solves. schwarz solves in blocks, all at once, and sends "     \
-  "nothing; "                                                                                      \
-  "sap solves in blocks in red-black order. async-schwarz uses neighbours' values as they "        \
-  "arrive, so no two runs are alike."
+#define PROBLEM_PRECONDITIONER_TEXT                                                               \
+  "preconditioner, with --method gcr. multigrid, which takes gcr by itself, pays for light "      \
+  "quarks and many right-hand sides: its set-up takes as long as some solves. schwarz solves in " \
+  "blocks, all at once, and sends nothing; sap solves in blocks in red-black order. "             \
+  "async-schwarz uses neighbours' values as they arrive, so no two runs are alike."
 #define PROBLEM_MULTIGRID_TEXT                                                                   \
   "details of multigrid: levels (2 to 4), setup (rounds), dense (most unknowns of a coarsest "   \
   "level that is inverted), seed; and on level L, from 0: block_L_x (also y, z, t), vectors_L, " \
