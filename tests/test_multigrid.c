@@ -2,10 +2,10 @@
  * 8^4 sites near criticality and on weak fields. Counts do not depend on the mass, the source and
  * the number of columns, and little on details of the cycle. Bits do not depend on threads.
  *
- * Bounds of counts on the configuration: an independent implementation with 20 vectors and
- * aggregates of 4^4 sites takes 24 steps with MR(4), 21 with GCR(4) and 15 with SAP cycles, solving
- * the coarse system exactly. Another field of random vectors changes a count by up to 3, and kaon's
- * SAP has the steps of a solver outside that stops at other times. */
+ * Bounds of counts on the configuration: an independent implementation with 20 vectors, aggregates
+ * of 4^4 sites and an exact coarse solve takes 21 steps with GCR(4) and 24 with MR(4), and
+ * DDalphaAMG takes 15 with SAP. Other random vectors change a count by up to 3, which is allowed;
+ * for SAP 5 are allowed, because kaon solves its blocks in another way. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +49,11 @@ static void open_weak(multigrid_case *c, int machine, int threads, const int ext
   multigrid_dirac(c, 0.135, 1, 0);
 }
 
+/* 1: leave out what repeats the paths of others. */
+static int brief(void) {
+  return test_brief() || TEST_SLOWED;
+}
+
 /* Steps with a preconditioner of these options, for one source. */
 static int steps_with(multigrid_case *c, const kaon_multigrid_options *o) {
   kaon_operator *K = multigrid_of(c, o);
@@ -64,7 +69,7 @@ static void check_near(const char *what, int steps, int others, int most) {
 
 /* ---- the configuration ---- */
 
-/* Steps of three sources, which differ by 3 at most, then of four columns at once. */
+/* Steps of three sources, which differ by 3 at most. */
 static int steps_of_sources(multigrid_case *c, kaon_operator *K) {
   int least = 1000, most = 0;
   for (int seed = 1; seed <= 3; seed++) {
@@ -73,7 +78,6 @@ static int steps_of_sources(multigrid_case *c, kaon_operator *K) {
     most = steps > most ? steps : most;
   }
   check_near("sources", most, least, 3);
-  if (!test_brief()) check_near("four columns and one", multigrid_solve(c, K, 4, 1, NULL), most, 1);
   return most;
 }
 
@@ -88,6 +92,7 @@ static void counts_are_small_and_do_not_grow(void **state) {
       multigrid_dirac(&c, i == 0 ? lighter_kappa : kappa, csw, 0);
       kaon_operator *K = multigrid_of(&c, NULL);
       steps[i] = steps_of_sources(&c, K);
+      if (i == 1) check_near("four columns", multigrid_solve(&c, K, 4, 1, NULL), steps[i], 1);
       kaon_operator_destroy(&K);
       assert_true(steps[i] <= 24);
     }
@@ -106,11 +111,13 @@ static void other_smoothers(void **state) {
     if (!open_configuration(&c, machine)) skip();
     multigrid_dirac(&c, kappa, csw, 0);
     o.smoother[0] = KAON_SMOOTHER_MR;
+    o.setup = 2; /* suffices on so small a lattice */
     const int mr = steps_with(&c, &o);
     printf("  MR(4): %d steps\n", mr);
     assert_true(mr <= 27);
     o.smoother[0] = KAON_SMOOTHER_SAP;
-    const int sap = test_brief() ? 0 : steps_with(&c, &o);
+    o.setup = 4;
+    const int sap = brief() ? 0 : steps_with(&c, &o);
     printf("  SAP: %d steps\n", sap);
     assert_true(sap <= 20);
     multigrid_close(&c);
@@ -131,7 +138,7 @@ static void other_cycles(void **state) {
     check_near("V-cycle and K-cycle", steps_with(&c, &o), steps, 3);
     o.cycle[0] = 0;
     o.precision[0] = KAON_HALF;
-    check_near("level 0 in half and in single", steps_with(&c, &o), steps, 1);
+    if (!brief()) check_near("level 0 in half and in single", steps_with(&c, &o), steps, 1);
     o.precision[1] = KAON_HALF;
     check_near("both levels in half and in single", steps_with(&c, &o), steps, 1);
     multigrid_dirac(&c, kappa, csw, 0.02);
@@ -199,10 +206,10 @@ static void bits_do_not_depend_on_threads(void **state) {
   (void)state;
   const kaon_multigrid_options o = options_of_small();
   for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine = next_machine(machine)) {
-    static const int threads[] = {1, 1, 2, 5};
+    static const int threads[] = {1, 5, 2, 1};
     double *first = NULL;
     if (machine_lacks(machine)) continue;
-    for (int i = 0; i < (machine == MACHINE_CUDA ? 2 : 4); i++) {
+    for (int i = 0; i < (machine == MACHINE_CUDA || brief() ? 2 : 4); i++) {
       multigrid_case c;
       open_weak(&c, machine, threads[i], small);
       kaon_operator *K = multigrid_of(&c, &o);
