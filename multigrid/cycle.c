@@ -6,6 +6,7 @@
  * the host, so a device records a cycle like any operator. */
 #include <stdlib.h>
 
+#include "lib/core/entry.h"
 #include "multigrid/hierarchy.h"
 
 /* ---- rooms ---- */
@@ -61,7 +62,7 @@ static kaon_status get_room(kaon_mg_level *level, int columns, kaon_cycle_room *
   for (*room = level->rooms; *room != NULL; *room = (*room)->next)
     if ((*room)->columns == columns) return KAON_OK;
   kaon_cycle_room *made = *room = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(level->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  KAON_TRY(KAON_AGREE_MEMORY(level->ctx, made != NULL, "multigrid: out of host memory"));
   made->columns = columns;
   const kaon_status status = take(level, made);
   if (status != KAON_OK) {
@@ -118,15 +119,19 @@ static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
   return get_room(level_of(K), columns, &room);
 }
 
-/* The transfers multiply each number of V and its conjugate once. */
+/* The transfers multiply each number of V and its conjugate once. A Schwarz cycle has 4 steps in blocks
+ * and one residual. */
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const kaon_mg_level *level = level_of(K);
   const kaon_cost a = level->A->ops->cost(level->A, columns);
   const kaon_operator *inverse = level->below->K != NULL ? level->below->K : level->below->A;
   const kaon_cost below = inverse->ops->cost(inverse, columns);
   const double numbers = (double)level->A->space->nsites * level->A->space->ncomp / 2;
-  const double applications = level->steps + 2;
-  const int cycles = level->below->below != NULL && level->cycle > 1 ? level->cycle : 1;
+  const double applications =
+      level->smoother >= KAON_SMOOTHER_SAP ? 5 * level->steps + 1 : level->steps + 2;
+  const int cycles = level->below->K == NULL                           ? KAON_GCR_MAX
+                     : level->below->below != NULL && level->cycle > 1 ? level->cycle
+                                                                       : 1;
   return (kaon_cost){
       .flops = applications * a.flops + cycles * below.flops + 2 * 8 * numbers * level->vectors,
       .bytes = applications * a.bytes + cycles * below.bytes +
@@ -145,13 +150,12 @@ static const kaon_operator_ops cycle_ops = {.name = "multigrid cycle",
                                             .destroy = destroy};
 
 kaon_status kaon_cycle_create(kaon_mg_level *level) {
-  kaon_operator like = *level->A;
+  const kaon_operator *A = level->A;
   level->K = kaon_operator_new(
       (kaon_operator){
-          .ops = &cycle_ops, .ctx = like.ctx, .space = like.space, .precision = like.precision},
+          .ops = &cycle_ops, .ctx = A->ctx, .space = A->space, .precision = A->precision},
       sizeof level);
-  if (level->K == NULL)
-    return kaon_fail(level->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  KAON_TRY(KAON_AGREE_MEMORY(level->ctx, level->K != NULL, "multigrid: out of host memory"));
   *(kaon_mg_level **)level->K->self = level;
   return KAON_OK;
 }

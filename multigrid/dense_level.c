@@ -178,7 +178,8 @@ static kaon_status make(const kaon_space *space, kaon_precision precision, int64
   if (status == KAON_OK) status = kaon_space_create(ctx, rows, 1, 1, &self->numbers);
   if (status == KAON_OK) status = kaon_agree(ctx, upload_order(space, &self->order));
   if (status == KAON_OK)
-    status = kaon_revision_create(ctx, "dense inverse", "kaon_dense_inverse_update", &K->revision);
+    status = kaon_agree(
+        ctx, kaon_revision_create(ctx, "dense inverse", "kaon_dense_inverse_update", &K->revision));
   if (status == KAON_OK)
     *made = K;
   else

@@ -9,17 +9,13 @@
 
 #include "multigrid/hierarchy.h"
 
-static const kaon_couplings *couplings_of(const kaon_operator *A) {
-  return kaon_operator_capability(A, KAON_CAPABILITY_COUPLINGS);
-}
-
 /* Direction KAON_DIRS: what stays within aggregates. */
 static kaon_status part_of(kaon_operator *A, const int block[4], int direction,
                            kaon_operator **part) {
   if (direction < KAON_DIRS) {
     const kaon_coupling which = {direction, block[direction % 4], A->precision,
                                  KAON_RECONSTRUCT_18};
-    return couplings_of(A)->couple(A, &which, part);
+    return kaon_couplings_of(A)->couple(A, &which, part);
   }
   const kaon_local how = {
       {block[0], block[1], block[2], block[3]}, A->precision, KAON_RECONSTRUCT_18, 0};

@@ -40,7 +40,7 @@ typedef struct kaon_mg_level {
 typedef struct kaon_multigrid {
   kaon_multigrid_options options; /* without zeros that stand for defaults */
   kaon_operator *A;               /* the user's; retained */
-  int levels;
+  int lost;                       /* 1: the last set-up failed, so the bases mean nothing */
   kaon_mg_level level[KAON_MULTIGRID_LEVELS];
   kaon_multigrid_info info;
 } kaon_multigrid;
@@ -57,6 +57,10 @@ void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int 
 /* Makes the reduction that a level's smoother, or the solver of a large coarsest level, works on. It
  * can be made only once the level has numbers. */
 kaon_status kaon_level_reduce(kaon_mg_level *level);
+
+static inline const kaon_couplings *kaon_couplings_of(const kaon_operator *A) {
+  return kaon_operator_capability(A, KAON_CAPABILITY_COUPLINGS);
+}
 
 /* The operator K of a level that is not the coarsest: a cycle (cycle.c). It belongs to the level.
  * Errors: MEMORY. */

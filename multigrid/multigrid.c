@@ -11,17 +11,18 @@
 
 /* ---- levels ---- */
 
-static const kaon_couplings *couplings_of(const kaon_operator *A) {
-  return kaon_operator_capability(A, KAON_CAPABILITY_COUPLINGS);
-}
-
-static void release_level(kaon_mg_level *level) {
+/* What is in the level's precision. */
+static void release_cycle(kaon_mg_level *level) {
   kaon_cycle_clear(level, NULL);
   kaon_operator_destroy(&level->K);
   kaon_operator_destroy(&level->reduced);
   kaon_operator_destroy(&level->A);
-  kaon_vector_destroy(&level->coordinates);
   kaon_transfer_destroy(&level->transfer);
+}
+
+static void release_level(kaon_mg_level *level) {
+  release_cycle(level);
+  kaon_vector_destroy(&level->coordinates);
   kaon_aggregates_destroy(&level->aggregates);
 }
 
@@ -44,11 +45,12 @@ static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
 static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_coarse_links links = {NULL, {NULL}};
   const kaon_operator *A = level->A;
-  const int n = level->vectors, number = level->below->number;
-  const int half_below = level->below->below != NULL && mg->options.precision[number] == KAON_HALF;
+  const int n = level->vectors, below = level->number + 1;
+  const int half_below =
+      below + 1 < mg->options.levels && mg->options.precision[below] == KAON_HALF;
   KAON_TRY(kaon_aggregates_create(A->space->lattice, mg->options.block[level->number],
                                   &level->aggregates));
-  KAON_TRY(kaon_transfer_create(level->aggregates, A->space, couplings_of(A)->halves, n,
+  KAON_TRY(kaon_transfer_create(level->aggregates, A->space, kaon_couplings_of(A)->halves, n,
                                 A->precision, &level->transfer));
   const kaon_transfer *t = level->transfer;
   KAON_TRY(kaon_vector_create(level->ctx, t->coarse, t->coarse_precision, n, &level->coordinates));
@@ -86,8 +88,9 @@ static kaon_status single_level(kaon_multigrid *mg, kaon_mg_level *made) {
   made->transfer = NULL;
   made->rooms = NULL;
   KAON_TRY(in_precision(mg->A, KAON_SINGLE, &made->A));
-  KAON_TRY(kaon_transfer_create(made->aggregates, made->A->space, couplings_of(made->A)->halves,
-                                made->vectors, KAON_SINGLE, &made->transfer));
+  KAON_TRY(kaon_transfer_create(made->aggregates, made->A->space,
+                                kaon_couplings_of(made->A)->halves, made->vectors, KAON_SINGLE,
+                                &made->transfer));
   KAON_TRY(kaon_vector_copy(made->transfer->basis, level->transfer->basis));
   return kaon_cycle_create(made);
 }
@@ -100,11 +103,7 @@ static kaon_status set_up_level_0(kaon_multigrid *mg, int rounds, int fresh) {
   kaon_status status = single_level(mg, &single);
   if (status == KAON_OK) status = kaon_multigrid_setup(mg, &single, rounds, fresh);
   if (status == KAON_OK) status = kaon_vector_copy(level->transfer->basis, single.transfer->basis);
-  kaon_cycle_clear(&single, NULL);
-  kaon_operator_destroy(&single.K);
-  kaon_operator_destroy(&single.reduced);
-  kaon_operator_destroy(&single.A);
-  kaon_transfer_destroy(&single.transfer);
+  release_cycle(&single);
   return status == KAON_OK ? kaon_level_reduce(level) : status;
 }
 
@@ -156,13 +155,14 @@ static const kaon_operator_ops multigrid_ops = {.name = "multigrid",
 
 static kaon_status check(const kaon_operator *A) {
   KAON_TRY(kaon_operator_check_square(A, "multigrid"));
-  if (couplings_of(A) != NULL && A->ops->local != NULL && A->space->lattice != NULL &&
+  if (kaon_couplings_of(A) != NULL && A->ops->local != NULL && A->space->lattice != NULL &&
       A->space->inner == 1)
     return kaon_current(A->revision);
-  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                   "multigrid: operator '%s' does not offer its hops one direction at a time; pass "
-                   "one made by kaon_dirac_create(), not a reduction of it",
-                   A->ops->name);
+  return kaon_fail(
+      A->ctx, KAON_ERR_UNSUPPORTED,
+      "multigrid: operator '%s' is not one of four dimensions that offers its hops one "
+      "direction at a time; pass one made by kaon_dirac_create(), not a reduction of it",
+      A->ops->name);
 }
 
 static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options, kaon_operator *K) {
@@ -170,7 +170,8 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
   mg->options = *options;
   mg->A = A;
   kaon_operator_retain(A);
-  KAON_TRY(kaon_revision_create(A->ctx, "multigrid", "kaon_multigrid_update", &K->revision));
+  KAON_TRY(kaon_agree(
+      A->ctx, kaon_revision_create(A->ctx, "multigrid", "kaon_multigrid_update", &K->revision)));
   kaon_made_of(K->revision, A->revision);
   const kaon_lattice *lattice = A->space->lattice;
   KAON_TRY(kaon_multigrid_complete(A->ctx, lattice->extents, lattice->global, &mg->options));
@@ -191,9 +192,8 @@ kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options
                                                           .precision = own.precision[0],
                                                           .exponent = -A->exponent},
                                           sizeof(kaon_multigrid));
-  kaon_status status = made != NULL
-                           ? make(A, &own, made)
-                           : kaon_fail(A->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  kaon_status status = KAON_AGREE_MEMORY(A->ctx, made != NULL, "multigrid: out of host memory");
+  if (status == KAON_OK) status = make(A, &own, made);
   status = kaon_agree(A->ctx, status);
   *K = made;
   if (status != KAON_OK) kaon_operator_destroy(K);
@@ -232,9 +232,10 @@ kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how) 
   kaon_multigrid *mg = K->self;
   KAON_TRY(kaon_current(mg->A->revision));
   mg->info = (kaon_multigrid_info){.size = 0};
-  const int rebuild = how == KAON_MULTIGRID_REBUILD;
+  const int rebuild = how == KAON_MULTIGRID_REBUILD || mg->lost;
   const int rounds = rebuild ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
   const kaon_status status = set_up(mg, rounds, rebuild);
+  mg->lost = status != KAON_OK;
   kaon_made_anew(K->revision, status);
   return status;
 }

@@ -24,7 +24,7 @@ static int extent_of(int part, int whole, int level) {
 
 /* Fills in the aggregates of a level. 0: the lattice is too small for it. */
 static int choose_block(const int part[4], const int whole[4], int level, int block[4]) {
-  int sites = 1;
+  int64_t sites = 1;
   for (int mu = 0; mu < 4; mu++) {
     if (block[mu] == 0) block[mu] = extent_of(part[mu], whole[mu], level);
     sites *= block[mu];
@@ -34,6 +34,40 @@ static int choose_block(const int part[4], const int whole[4], int level, int bl
 
 static int64_t volume_of(const int extents[4]) {
   return (int64_t)extents[0] * extents[1] * extents[2] * extents[3];
+}
+
+/* Vectors that are independent on an aggregate, in one half. */
+static int64_t most_vectors(const kaon_multigrid_options *o, int level) {
+  enum { SPINOR_HALF = 6 };
+  const int64_t of_site = level == 0 ? SPINOR_HALF : o->vectors[level - 1];
+  return volume_of(o->block[level]) * of_site;
+}
+
+static kaon_status choose_vectors(const kaon_context *ctx, kaon_multigrid_options *o, int level) {
+  const int64_t most = most_vectors(o, level), standard = level == 0 ? 20 : 24;
+  const int *b = o->block[level];
+  if (o->vectors[level] == 0) o->vectors[level] = (int)(most / 2 < standard ? most / 2 : standard);
+  if (o->vectors[level] > most)
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "multigrid: %d vectors on level %d, but half a block of %d x %d x %d x %d sites "
+        "has only %lld numbers; ask for fewer vectors, or larger blocks",
+        o->vectors[level], level, b[0], b[1], b[2], b[3], (long long)most);
+  return KAON_OK;
+}
+
+/* Schwarz methods need blocks of even extents. */
+static kaon_status choose_smoother(const kaon_context *ctx, kaon_multigrid_options *o, int level) {
+  const int schwarz = o->smoother[level] >= KAON_SMOOTHER_SAP;
+  const int *b = o->block[level];
+  if (o->steps[level] == 0) o->steps[level] = schwarz ? 3 : 4;
+  if (schwarz && (b[0] | b[1] | b[2] | b[3]) & 1)
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "multigrid: smoother %s on level %d needs blocks of even extents, but they are %d "
+        "x %d x %d x %d; choose other blocks, or smoother gcr",
+        o->smoother[level] == KAON_SMOOTHER_SAP ? "sap" : "async", level, b[0], b[1], b[2], b[3]);
+  return KAON_OK;
 }
 
 kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0[4],
@@ -53,13 +87,15 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
                      "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
                      "automatic choice",
                      KAON_MULTIGRID_LEVELS);
+  /* The dense inverse of several ranks is gathered by the host. */
+  if (volume_of(whole) > volume_of(part) && !ctx->backend->host_accessible) o->dense = 0;
   for (;; level++) {
     const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
     if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;
     if (level == last || !choose_block(part, whole, level, o->block[level])) break;
     KAON_TRY(kaon_aggregates_check(ctx, part, whole, o->block[level]));
-    if (o->vectors[level] == 0) o->vectors[level] = level == 0 ? 20 : 24;
-    if (o->steps[level] == 0) o->steps[level] = o->smoother[level] >= KAON_SMOOTHER_SAP ? 3 : 4;
+    KAON_TRY(choose_vectors(ctx, o, level));
+    KAON_TRY(choose_smoother(ctx, o, level));
     if (o->cycle[level] == 0) o->cycle[level] = 2;
     for (int mu = 0; mu < 4; mu++) {
       part[mu] /= o->block[level][mu];
@@ -68,12 +104,13 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
   }
   o->levels = level + 1;
   if (level > 0 && (asked == 0 || level + 1 == asked)) return KAON_OK;
-  return kaon_fail(
-      ctx, KAON_ERR_ARGUMENT,
-      "multigrid: %d levels were asked for, but the lattice %d x %d x %d x %d on this "
-      "grid of ranks has aggregates for %d; ask for fewer levels, or for ranks in other "
-      "directions",
-      asked, whole_of_0[0], whole_of_0[1], whole_of_0[2], whole_of_0[3], level + 1);
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "multigrid: %d levels are needed, but the lattice %d x %d x %d x %d on this "
+                   "grid of ranks has "
+                   "aggregates for %d; %s",
+                   asked > 0 ? asked : 2, whole_of_0[0], whole_of_0[1], whole_of_0[2],
+                   whole_of_0[3], level + 1,
+                   level > 0 ? "ask for fewer levels" : "take a Krylov method, such as bicgstab");
 }
 
 /* ---- levels and bytes ---- */

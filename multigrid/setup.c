@@ -14,6 +14,10 @@
 
 enum { SMOOTHINGS = 3 };
 
+/* Where a level's candidates come from: those of the level above, restricted, and random ones where
+ * there are more; the same, but its own former ones where there are more; its own former ones. */
+typedef enum origin { FROM_RANDOM, FROM_ABOVE, FROM_OWN } origin;
+
 /* Vectors of a level during the set-up, in its precision: n columns each. */
 typedef struct candidates {
   kaon_vector *v, *w;
@@ -55,9 +59,8 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
 }
 
 kaon_status kaon_level_reduce(kaon_mg_level *level) {
-  const kaon_couplings *couplings = kaon_operator_capability(level->A, KAON_CAPABILITY_COUPLINGS);
   if (level->reduced != NULL) return KAON_OK;
-  return couplings->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
+  return kaon_couplings_of(level->A)->reduce(level->A, KAON_EVEN_ODD_SYMMETRIC, &level->reduced);
 }
 
 /* The coarsest level's inverse. */
@@ -94,13 +97,13 @@ static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *
   return KAON_OK;
 }
 
-static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, int fresh);
+static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from);
 
 /* All that follows from the candidates, with `rounds` rounds on the level below. */
 static kaon_status descend(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c,
-                           int rounds, int fresh) {
+                           int rounds, origin from) {
   KAON_TRY(rebuild(mg, level, c));
-  return make_below(mg, level, rounds, fresh);
+  return make_below(mg, level, rounds, from);
 }
 
 static void release(candidates *c) {
@@ -114,11 +117,14 @@ static kaon_status take(const kaon_mg_level *level, candidates *c) {
   return kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->w);
 }
 
-/* The candidates of the level above, restricted, and random ones where there are more. */
-static kaon_status inherit(const kaon_multigrid *mg, const kaon_mg_level *above,
-                           const kaon_mg_level *level, kaon_vector *v) {
+static kaon_status begin(const kaon_multigrid *mg, const kaon_mg_level *above,
+                         const kaon_mg_level *level, origin from, kaon_vector *v) {
   const int n = above->vectors < level->vectors ? above->vectors : level->vectors;
-  KAON_TRY(kaon_random_columns(v, n, mg->options.seed + (uint64_t)level->number));
+  if (from == FROM_RANDOM)
+    KAON_TRY(kaon_random_columns(v, n, mg->options.seed + (uint64_t)level->number));
+  else
+    KAON_TRY(kaon_transfer_prolong(level->transfer, level->coordinates, 0, v, NULL));
+  if (from == FROM_OWN) return KAON_OK;
   KAON_TRY(kaon_vector_copy_columns(v, 0, above->coordinates, 0, n));
   return kaon_normalise_columns(v);
 }
@@ -131,20 +137,20 @@ static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candi
     KAON_TRY(kaon_orthonormalise_columns(c->v));
     note(mg, level, &clock, &mg->info.orthonormalise);
     KAON_TRY(improve(mg, level, level->K, c));
-    KAON_TRY(descend(mg, level, c, i + 1 == rounds ? rounds : 0, 0));
+    KAON_TRY(descend(mg, level, c, i + 1 == rounds ? rounds : 0, FROM_ABOVE));
   }
   return KAON_OK;
 }
 
-static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, int fresh) {
+static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from) {
   kaon_mg_level *below = level->below;
   candidates c = {NULL, NULL};
   if (below->below == NULL) return invert_coarsest(mg, below);
   kaon_status status = kaon_level_reduce(below);
   if (status == KAON_OK) status = take(below, &c);
-  if (status == KAON_OK) status = inherit(mg, level, below, c.v);
-  if (status == KAON_OK && fresh) status = smooth(mg, below, &c, SMOOTHINGS);
-  if (status == KAON_OK) status = descend(mg, below, &c, 0, fresh);
+  if (status == KAON_OK) status = begin(mg, level, below, from, c.v);
+  if (status == KAON_OK && from == FROM_RANDOM) status = smooth(mg, below, &c, SMOOTHINGS);
+  if (status == KAON_OK) status = descend(mg, below, &c, 0, from);
   if (status == KAON_OK) status = improve_level(mg, below, &c, rounds);
   release(&c);
   return status;
@@ -152,16 +158,16 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
 
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh) {
   candidates c = {NULL, NULL};
-  const double begin = kaon_seconds();
+  const double start = kaon_seconds();
   kaon_status status = kaon_level_reduce(top);
   if (status == KAON_OK) status = take(top, &c);
   if (status == KAON_OK && fresh) status = kaon_random_columns(c.v, 0, mg->options.seed);
   if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
   if (status == KAON_OK && !fresh)
     status = kaon_transfer_prolong(top->transfer, top->coordinates, 0, c.v, NULL);
-  if (status == KAON_OK) status = descend(mg, top, &c, 0, fresh);
+  if (status == KAON_OK) status = descend(mg, top, &c, 0, fresh ? FROM_RANDOM : FROM_OWN);
   if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
   release(&c);
-  mg->info.seconds += kaon_seconds() - begin;
+  mg->info.seconds += kaon_seconds() - start;
   return kaon_agree(top->ctx, status);
 }

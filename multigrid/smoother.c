@@ -2,6 +2,7 @@
  * reduction of the level's operator, or cycles of a Schwarz method on its blocks. */
 #include <kaon/solver.h>
 
+#include "lib/core/entry.h"
 #include "multigrid/hierarchy.h"
 
 kaon_status kaon_fixed_steps(kaon_operator *A, kaon_method method, int steps, int columns,
@@ -71,7 +72,7 @@ kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, 
           .ops = &lifted_ops, .ctx = R->ctx, .space = parent->space, .precision = R->precision},
       sizeof(lifted));
   *inverse = S;
-  if (S == NULL) return kaon_fail(R->ctx, KAON_ERR_MEMORY, "multigrid: out of host memory");
+  KAON_TRY(KAON_AGREE_MEMORY(R->ctx, S != NULL, "multigrid: out of host memory"));
   lifted *self = S->self;
   self->R = R;
   kaon_operator_retain(R);

@@ -238,9 +238,9 @@ static void options_that_cannot_be(void **state) {
   multigrid_close(&c);
 }
 
-/* A half of an aggregate of 4 sites has 24 numbers: vector 24, the 25th, depends on the others. The
+/* A half of an aggregate of 4 sites has 24 numbers, so 25 vectors would depend on each other. The
  * same on level 1, whose halves have 8 numbers a site. */
-static void dependent_vectors(void **state) {
+static void too_many_vectors(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine = next_machine(machine)) {
     if (machine_lacks(machine)) continue;
@@ -248,11 +248,11 @@ static void dependent_vectors(void **state) {
     kaon_multigrid_options o = options_of_small();
     o.block[0][2] = o.block[0][3] = 1;
     o.vectors[0] = 25;
-    refused(c.A, &o, KAON_ERR_SINGULAR, "vector 24 of level 0");
+    refused(c.A, &o, KAON_ERR_ARGUMENT, "25 vectors on level 0");
     o = options_of_small();
     o.block[1][0] = 1;
     o.vectors[1] = 17;
-    refused(c.A, &o, KAON_ERR_SINGULAR, "vector 16 of level 1");
+    refused(c.A, &o, KAON_ERR_ARGUMENT, "17 vectors on level 1");
     multigrid_close(&c);
   }
 }
@@ -317,7 +317,7 @@ int main(void) {
       cmocka_unit_test(a_rebuilt_one_is_a_new_one),
       cmocka_unit_test(it_keeps_its_operator),
       cmocka_unit_test(options_that_cannot_be),
-      cmocka_unit_test(dependent_vectors),
+      cmocka_unit_test(too_many_vectors),
       cmocka_unit_test(operators_that_cannot_be),
       cmocka_unit_test(nothing_is_left),
   };

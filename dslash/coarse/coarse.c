@@ -98,7 +98,7 @@ static kaon_status check_worst(const kaon_lattice *lattice, int parity, const do
     return kaon_fail(
         lattice->ctx, KAON_ERR_SINGULAR,
         "coarse: the matrix within site (%d, %d, %d, %d) has no inverse, so there is no "
-        "even-odd reduction; solve on all sites, or take other basis vectors",
+        "even-odd reduction; make the basis of other vectors",
         s[0] + lattice->origin[0], s[1] + lattice->origin[1], s[2] + lattice->origin[2],
         s[3] + lattice->origin[3]);
   }

@@ -26,11 +26,13 @@ typedef enum kaon_smoother {
 typedef struct kaon_multigrid_options {
   size_t size;
   int version;
-  int levels;                              /**< 2 to 4. 0: 3, or fewer on small lattices */
+  int levels; /**< 2 to 4. 0: as many as it takes until the coarsest can be inverted (`dense`) */
   int block[KAON_MULTIGRID_LEVELS - 1][4]; /**< sites of an aggregate in x, y, z, t. 0: 4 on level 0
                                                and 2 below, or the next larger extent that divides
                                                a rank's part */
-  int vectors[KAON_MULTIGRID_LEVELS - 1];  /**< of the basis. 0: 20 on level 0, 24 below */
+  int vectors
+      [KAON_MULTIGRID_LEVELS -
+       1]; /**< of the basis, up to 32. 0: 20 on level 0, 24 below, or fewer on small blocks */
   kaon_smoother smoother[KAON_MULTIGRID_LEVELS - 1];
   int steps[KAON_MULTIGRID_LEVELS - 1]; /**< of the smoother; SAP and ASYNC: cycles of 4 steps. 0:
                                             4; SAP and ASYNC 3 */
@@ -40,9 +42,8 @@ typedef struct kaon_multigrid_options {
   kaon_precision precision[KAON_MULTIGRID_LEVELS - 1]; /**< single or half. Level 0: of its vectors
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
-  int setup;     /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense;     /**< most unknowns of a coarsest level that is inverted as a dense matrix. Larger
-                        ones are solved by GCR */
+  int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR, as on devices of several ranks */
   uint64_t seed; /**< of the random vectors that the set-up begins with */
 } kaon_multigrid_options;
 /** Defaults. */
@@ -125,7 +126,8 @@ typedef enum kaon_multigrid_refresh {
   KAON_MULTIGRID_REFRESH,
   KAON_MULTIGRID_REBUILD
 } kaon_multigrid_refresh;
-/** Follows a change of A (kaon_dirac_update()). Until then K is STALE. Collective. Errors: those of
+/** Follows a change of A (kaon_dirac_update()). Until then K is STALE. Solvers that have K go on with
+ * it. After a failure K is STALE, and the next call rebuilds. Collective. Errors: those of
  * kaon_multigrid_create(). */
 KAON_API kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how);
 

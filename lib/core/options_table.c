@@ -158,7 +158,7 @@ static const char *const smoothers[] = {"gcr", "mr", "sap", "async", NULL};
   }
 #define LEVEL_ROWS(l)                                                                          \
   BLOCK(l, 0, x), BLOCK(l, 1, y), BLOCK(l, 2, z), BLOCK(l, 3, t),                              \
-      LEVEL(vectors, l, KAON_FIELD_INT, 0, 0, 64, NULL, "vectors of the basis; 0: 20, 24"),    \
+      LEVEL(vectors, l, KAON_FIELD_INT, 0, 0, 32, NULL, "vectors of the basis; 0: 20, 24"),    \
       LEVEL(smoother, l, KAON_FIELD_ENUM, KAON_SMOOTHER_GCR, 0, 0, smoothers,                  \
             "what smooths on level " #l),                                                      \
       LEVEL(steps, l, KAON_FIELD_INT, 0, 0, 32, NULL, "of the smoother; 0: 4; sap, async 3"),  \
@@ -172,7 +172,7 @@ static const kaon_field multigrid_fields[] = {
     LEVEL_ROWS(1),
     LEVEL_ROWS(2),
     INT(setup, 4, 0, 32, "rounds of the set-up"),
-    INT(dense, 4096, 0, 65536, "most unknowns of a coarsest level that is inverted"),
+    INT(dense, 4096, 0, 16384, "most unknowns of a coarsest level that is inverted"),
     SEED(seed, 1, "seed of the first vectors"),
     END};
 #undef LEVEL_ROWS

@@ -77,7 +77,7 @@ static kaon_status renew(kaon_revision *revision, int i) {
   const kaon_revision *of = revision->source[i].of;
   if (revision->follow == NULL)
     return kaon_fail(revision->ctx, KAON_ERR_STALE,
-                     "%s: made of revision %llu of the %s, which are at revision %llu now; call "
+                     "%s: made of revision %llu of the %s, now at revision %llu; call "
                      "%s%s%s",
                      revision->name, (unsigned long long)revision->source[i].number, of->name,
                      (unsigned long long)of->number, revision->remedy,
