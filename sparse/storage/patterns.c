@@ -1,5 +1,6 @@
-/* patterns.c - see patterns.h. Blocks are found by a hash, and blocks with equal hashes are
- * compared. If two different blocks have the same hash, the later one counts as unique. */
+/* patterns.c - see patterns.h. A block is compared with the one before it. Where it differs, it is
+ * found by a hash, and blocks with equal hashes are compared. If two different blocks have the same
+ * hash, the later one counts as unique. */
 #include "sparse/storage/patterns.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 typedef struct search {
   const kaon_csr *rows;
   int width;
-  uint64_t *hash;  /* [block] */
+  uint64_t *hash;  /* [block]; 0: like the block before */
   int32_t *bucket; /* [hash] block + 1; 0: free; the size is a power of two */
   uint64_t mask;
 } search;
@@ -28,7 +29,7 @@ static uint64_t hash_block(const search *s, int64_t block) {
       h = mix(h, (uint64_t)(uint32_t)(a->column[n] - first) | ghost << 32);
     }
   }
-  return h;
+  return h != 0 ? h : 1;
 }
 
 static int same(const search *s, int64_t b, int64_t c) {
@@ -64,11 +65,15 @@ kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int widt
   const int lacking = s.hash == NULL || s.bucket == NULL;
   if (!lacking) {
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t b = 0; b < whole; b++) s.hash[b] = hash_block(&s, b);
-    for (int64_t b = 0; b < blocks; b++) like[b] = b < whole ? find(&s, b) : (int32_t)b;
+    for (int64_t b = 0; b < whole; b++)
+      s.hash[b] = b > 0 && same(&s, b - 1, b) ? 0 : hash_block(&s, b);
+    for (int64_t b = 0; b < blocks; b++)
+      like[b] = b < whole && s.hash[b] != 0 ? find(&s, b) : (int32_t)b;
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
     for (int64_t b = 0; b < whole; b++)
       if (like[b] != b && !same(&s, like[b], b)) like[b] = (int32_t)b;
+    for (int64_t b = 1; b < whole; b++)
+      if (s.hash[b] == 0) like[b] = like[b - 1];
   }
   free(s.hash);
   free(s.bucket);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "sparse/storage/long_entries.h"
-#include "sparse/order/order.h"
 #include "sparse/storage/stored_value.h"
 
 /* SELL_MOST: most entry positions for each entry. Rows longer than LONG, if there are too few of
@@ -33,15 +32,20 @@ static kaon_status room(const work *w, int64_t count, size_t size, void **memory
 
 kaon_status kaon_stored_allocate(work *w, int array, int64_t count, size_t size) {
   w->bytes[array] = (size_t)count * size;
+  if (w->ctx->backend->host_accessible)
+    return kaon_pool_allocate(w->ctx, w->bytes[array], "a matrix", &w->host[array]);
   return room(w, count, size, &w->host[array]);
 }
 
-/* ---- values ---- */
-
-void kaon_stored_value(const work *w, int64_t at, double value, float factor) {
-  const kaon_precision stored = w->stored->matrix.half ? KAON_HALF : w->stored->precision;
-  kaon_store_value(w->host[VALUE], stored, at, value, factor);
+static void discard(work *w, int array) {
+  if (w->ctx->backend->host_accessible)
+    kaon_pool_release(w->ctx, w->host[array]);
+  else
+    free(w->host[array]);
+  w->host[array] = NULL;
 }
+
+/* ---- values ---- */
 
 float kaon_stored_scale(const work *w, int64_t i) {
   if (!w->stored->matrix.half) return 0;
@@ -50,47 +54,39 @@ float kaon_stored_scale(const work *w, int64_t i) {
   return kaon_half_factor(largest);
 }
 
+/* start: count + 1 of rows or blocks; matrix.wide says how they are stored. */
+static kaon_status put_starts(work *w, const int64_t *start, int64_t count) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  w->stored->index_bytes = count * (m->wide ? 8 : 4);
+  KAON_TRY(kaon_stored_allocate(w, START, count + 1, m->wide ? 8 : 4));
+  for (int64_t i = 0; i <= count; i++)
+    if (m->wide)
+      ((int64_t *)w->host[START])[i] = start[i];
+    else
+      ((int32_t *)w->host[START])[i] = (int32_t)start[i];
+  return KAON_OK;
+}
+
 /* ---- single rows ---- */
 
 static kaon_status fill_csr(work *w) {
   const kaon_csr *a = w->rows;
-  kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t entries = a->start[a->rows];
-  m->wide = entries > INT32_MAX;
-  KAON_TRY(kaon_stored_allocate(w, START, a->rows + 1, m->wide ? 8 : 4));
+  w->stored->matrix.wide = entries > INT32_MAX;
+  KAON_TRY(put_starts(w, a->start, a->rows));
   KAON_TRY(kaon_stored_allocate(w, COLUMN, entries, sizeof *a->column));
   KAON_TRY(kaon_stored_allocate(w, VALUE, entries * a->reals, w->size));
-  w->stored->index_bytes = 4 * entries + a->rows * (m->wide ? 8 : 4);
-  for (int64_t i = 0; i <= a->rows; i++)
-    if (m->wide)
-      ((int64_t *)w->host[START])[i] = a->start[i];
-    else
-      ((int32_t *)w->host[START])[i] = (int32_t)a->start[i];
-  memcpy(w->host[COLUMN], a->column, (size_t)entries * sizeof *a->column);
+  w->stored->index_bytes += 4 * entries;
+  const kaon_precision stored = kaon_stored_precision(w);
 #pragma omp parallel for num_threads(w->ctx->threads) schedule(static)
   for (int64_t i = 0; i < a->rows; i++) {
     const float factor = kaon_stored_scale(w, i);
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++)
+      ((int32_t *)w->host[COLUMN])[n] = a->column[n];
     for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-      kaon_stored_value(w, n, a->value[n], factor);
+      kaon_store_value(w->host[VALUE], stored, n, a->value[n], factor);
   }
   return KAON_OK;
-}
-
-/* ---- blocks of rows ---- */
-
-static kaon_status fill_blocks(work *w, int columns) {
-  kaon_stored_matrix *m = &w->stored->matrix;
-  m->wide = w->start[m->blocks] > INT32_MAX;
-  if (m->form == KAON_STORED_SELL) {
-    KAON_TRY(kaon_stored_allocate(w, START, m->blocks + 1, m->wide ? 8 : 4));
-    w->stored->index_bytes = m->blocks * (m->wide ? 8 : 4);
-    for (int64_t b = 0; b <= m->blocks; b++)
-      if (m->wide)
-        ((int64_t *)w->host[START])[b] = w->start[b];
-      else
-        ((int32_t *)w->host[START])[b] = (int32_t)w->start[b];
-  }
-  return kaon_stored_blocks(w, columns);
 }
 
 /* ---- the form ---- */
@@ -99,13 +95,30 @@ typedef struct statistics {
   int64_t rows, entries, longest, sell, ell; /* sell, ell: entry positions including padding */
 } statistics;
 
-static statistics row_statistics(const work *w) {
-  statistics s = {.rows = w->rows->rows, .entries = w->rows->start[w->rows->rows]};
-  for (int64_t i = 0; i < s.rows; i++)
-    if (w->length[i] > s.longest) s.longest = w->length[i];
-  s.sell = kaon_padded_entries(w->length, s.rows, w->width);
-  s.ell = (s.rows + w->width - 1) / w->width * w->width * s.longest;
-  return s;
+/* Measures the rows, and sets the starts of blocks for SELL. */
+static kaon_status measure(work *w, statistics *s) {
+  const kaon_csr *a = w->rows;
+  const int64_t blocks = w->stored->matrix.blocks;
+  int64_t longest = 0;
+  void *start = NULL;
+  KAON_TRY(room(w, blocks + 1, sizeof *w->start, &start));
+  w->start = start;
+  w->start[0] = 0;
+#pragma omp parallel for num_threads(w->ctx->threads) schedule(static) reduction(max : longest)
+  for (int64_t b = 0; b < blocks; b++) {
+    int64_t places = 0;
+    for (int64_t i = b * w->width; i < (b + 1) * w->width && i < a->rows; i++)
+      if (a->start[i + 1] - a->start[i] > places) places = a->start[i + 1] - a->start[i];
+    w->start[b + 1] = places;
+    if (places > longest) longest = places;
+  }
+  for (int64_t b = 0; b < blocks; b++) w->start[b + 1] += w->start[b];
+  *s = (statistics){.rows = a->rows,
+                    .entries = a->start[a->rows],
+                    .longest = longest,
+                    .sell = w->start[blocks] * w->width,
+                    .ell = blocks * w->width * longest};
+  return KAON_OK;
 }
 
 /* GPU threads that share a row: about as many as it has entries. 0: divided by entries, if a few
@@ -153,28 +166,6 @@ static void describe(const work *w, const statistics *s, const char *why) {
            numbers, narrow ? indices[m->columns] : "in 4 bytes", why);
 }
 
-static kaon_status measure(work *w) {
-  const kaon_csr *a = w->rows;
-  void *length = NULL, *start = NULL;
-  KAON_TRY(room(w, a->rows, sizeof *w->length, &length));
-  w->length = length;
-  for (int64_t i = 0; i < a->rows; i++) w->length[i] = (int32_t)(a->start[i + 1] - a->start[i]);
-  KAON_TRY(room(w, w->stored->matrix.blocks + 1, sizeof *w->start, &start));
-  w->start = start;
-  return KAON_OK;
-}
-
-static void place_blocks(work *w, int64_t longest) {
-  const int64_t rows = w->rows->rows;
-  w->start[0] = 0;
-  for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
-    int64_t places = w->stored->matrix.form == KAON_STORED_ELL ? longest : 0;
-    for (int64_t i = b * w->width; i < (b + 1) * w->width && i < rows; i++)
-      if (w->length[i] > places) places = w->length[i];
-    w->start[b + 1] = w->start[b] + places;
-  }
-}
-
 /* ---- to the device ---- */
 
 static kaon_status upload(work *w) {
@@ -182,10 +173,14 @@ static kaon_status upload(work *w) {
   kaon_status status = KAON_OK;
   for (int i = 0; i < ARRAYS && status == KAON_OK; i++) {
     if (w->host[i] == NULL) continue;
-    status = kaon_table_upload(w->ctx, w->host[i], w->bytes[i], "a matrix", &device[i]);
     w->stored->bytes += (int64_t)w->bytes[i];
-    free(w->host[i]); /* the next upload needs the memory */
-    w->host[i] = NULL;
+    if (w->ctx->backend->host_accessible) {
+      device[i] = w->host[i];
+      w->host[i] = NULL;
+      continue;
+    }
+    status = kaon_table_upload(w->ctx, w->host[i], w->bytes[i], "a matrix", &device[i]);
+    discard(w, i); /* the next upload needs the memory */
   }
   kaon_stored_matrix *to = &w->stored->matrix;
   to->start = device[START];
@@ -201,8 +196,7 @@ static kaon_status upload(work *w) {
   return status;
 }
 
-/* Refuses padding that does not fit before it is filled in. It counts only the values, which a CPU
- * holds twice for a moment. */
+/* Refuses padding that does not fit before it is filled in. It counts only the values. */
 static kaon_status expect(const work *w, const statistics *s) {
   static const char *const whose[] = {
       "a matrix in csr",
@@ -212,8 +206,7 @@ static kaon_status expect(const work *w, const statistics *s) {
   const int64_t places = form == KAON_STORED_CSR    ? s->entries
                          : form == KAON_STORED_SELL ? s->sell
                                                     : s->ell;
-  const int twice = w->ctx->backend->host_accessible && w->ctx->options.memory_limit == 0;
-  const double bytes = (double)places * w->rows->reals * (double)w->size * (twice ? 2 : 1);
+  const double bytes = (double)places * w->rows->reals * (double)w->size;
   return kaon_pool_require(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX,
                            whose[form]);
 }
@@ -221,8 +214,8 @@ static kaon_status expect(const work *w, const statistics *s) {
 static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const char *why = "";
-  KAON_TRY(measure(w));
-  const statistics s = row_statistics(w);
+  statistics s;
+  KAON_TRY(measure(w, &s));
   m->form = choose(w, format, &s, &why);
   m->lanes = lanes_of(&s);
   m->length = m->form == KAON_STORED_CSR ? 0 : (int)s.longest;
@@ -234,8 +227,11 @@ static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   if (m->form == KAON_STORED_CSR) {
     KAON_TRY(fill_csr(w));
   } else {
-    place_blocks(w, s.longest);
-    KAON_TRY(fill_blocks(w, columns));
+    for (int64_t b = 0; b <= m->blocks && m->form == KAON_STORED_ELL; b++)
+      w->start[b] = b * s.longest;
+    m->wide = w->start[m->blocks] > INT32_MAX;
+    if (m->form == KAON_STORED_SELL) KAON_TRY(put_starts(w, w->start, m->blocks));
+    KAON_TRY(kaon_stored_blocks(w, columns));
   }
   KAON_TRY(upload(w));
   describe(w, &s, why);
@@ -262,10 +258,10 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
   w.size = kaon_precision_bytes(values);
   w.pack = kaon_pack_of(ctx, rows->reals, values);
   const kaon_status status = build(&w, format, columns);
-  for (int i = 0; i < ARRAYS; i++) free(w.host[i]);
-  free(w.length);
+  for (int i = 0; i < ARRAYS; i++) discard(&w, i);
   free(w.start);
   free(w.like);
+  free(w.entry);
   *stored = made;
   if (status != KAON_OK) kaon_stored_destroy(stored);
   return status;

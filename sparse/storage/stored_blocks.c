@@ -8,19 +8,22 @@
 #include <stdlib.h>
 
 #include "sparse/storage/patterns.h"
+#include "sparse/storage/stored_value.h"
 
 typedef kaon_stored_work work;
 
-/* A run: the column of lane 0, and a bit for each lane that has an entry in it. */
+/* A run: the column of lane 0, a bit for each lane that has an entry in it, and their number. */
 typedef struct run {
   int32_t column;
   uint32_t lanes;
+  int number;
 } run;
 
-/* A block's lines before they are stored. The first `runs` are runs, by column; then come those of
- * padding only. */
+/* A block's arrangement. The first `runs` lines are runs, by column; then come those of padding
+ * only. */
 typedef struct block_lines {
   int32_t *column; /* [line][lane] */
+  int32_t *entry;  /* [line][lane] the index of the entry in its row; -1: padding */
   run *run;        /* [line] */
   int64_t runs;
 } block_lines;
@@ -33,17 +36,18 @@ typedef struct survey {
 
 /* ---- arrangement ---- */
 
-/* The lanes whose rows have the columns consecutive to `column`, which is lane 0's. Advances the
- * cursors. */
-static uint32_t lanes_at(const kaon_csr *a, int64_t first, int width, int64_t column,
-                         int64_t *cursor) {
-  uint32_t lanes = 0;
+/* The run of the lanes whose rows have the columns consecutive to `column`, which is lane 0's.
+ * Advances the cursors. */
+static run run_at(const kaon_csr *a, int64_t first, int width, int32_t column, int64_t *cursor) {
+  run found = {column, 0, 0};
   for (int l = 0; l < width; l++) {
     const int64_t end = a->start[first + l + 1];
     while (cursor[l] < end && a->column[cursor[l]] < column + l) cursor[l]++;
-    if (cursor[l] < end && a->column[cursor[l]] == column + l) lanes |= UINT32_C(1) << l;
+    if (cursor[l] == end || a->column[cursor[l]] != column + l) continue;
+    found.lanes |= UINT32_C(1) << l;
+    found.number++;
   }
-  return lanes;
+  return found;
 }
 
 /* Finds consecutive columns in the lanes of a complete block, where the first and the last lane
@@ -55,16 +59,12 @@ static int find_candidates(const work *w, int64_t first, run *found) {
   int count = 0;
   for (int l = 0; l < w->width; l++) cursor[l] = a->start[first + l];
   for (int64_t n = a->start[first]; n < a->start[first + 1]; n++) {
-    const int64_t column = a->column[n];
-    if (column + w->width > a->rows) break;
-    const uint32_t lanes = lanes_at(a, first, w->width, column, cursor);
-    if ((lanes & outer) == outer) found[count++] = (run){(int32_t)column, lanes};
+    const int32_t column = a->column[n];
+    if (column > a->rows - w->width) break;
+    found[count] = run_at(a, first, w->width, column, cursor);
+    count += (found[count].lanes & outer) == outer;
   }
   return count;
-}
-
-static int number_of(uint32_t lanes) {
-  return __builtin_popcount(lanes);
 }
 
 /* Uses a padding position of each lane that has no entry in the run. Returns 0 if one has none
@@ -87,11 +87,11 @@ static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs
   const int count = find_candidates(w, first, runs);
   for (int lanes = w->width; lanes >= 2; lanes--)
     for (int i = 0; i < count; i++)
-      if (number_of(runs[i].lanes) == lanes && !give_padding(w->width, runs[i].lanes, padding))
+      if (runs[i].number == lanes && !give_padding(w->width, runs[i].lanes, padding))
         runs[i].lanes = 0;
   for (int i = 0; i < count; i++)
     if (runs[i].lanes != 0) runs[taken++] = runs[i];
-  for (; give_padding(w->width, 0, padding); taken++) runs[taken] = (run){(int32_t)first, 0};
+  for (; give_padding(w->width, 0, padding); taken++) runs[taken] = (run){(int32_t)first, 0, 0};
   return taken;
 }
 
@@ -102,48 +102,77 @@ static int32_t padding_of(const kaon_csr *a, int64_t row) {
   return last >= a->start[row] ? a->column[last] : (int32_t)row;
 }
 
-static void put_values(const work *w, int64_t line, int lane, const double *value, float factor) {
-  const int reals = w->rows->reals;
-  for (int c = 0; c < reals; c++)
-    kaon_stored_value(w, kaon_packed_index(line, 0, c, lane, 1, reals, w->width, w->pack),
-                      value != NULL ? value[c] : 0, factor);
-}
-
 /* Arranges one row: its entries of runs in their lines, the others after all runs in their order,
  * and padding elsewhere. */
-static void arrange_row(const work *w, int64_t begin, int64_t places, int64_t row, int with_values,
-                        block_lines *lines) {
+static void arrange_row(const work *w, int64_t places, int64_t row, block_lines *lines) {
   const kaon_csr *a = w->rows;
-  const int lane = (int)(row % w->width), inside = row < a->rows;
-  const float factor = inside && with_values ? kaon_stored_scale(w, row) : 0;
+  const int inside = row < a->rows;
   const int32_t padding = padding_of(a, row);
-  int64_t n = inside ? a->start[row] : 0, left = lines->runs;
-  const int64_t end = inside ? a->start[row + 1] : 0;
+  const int32_t *from = inside ? a->column + a->start[row] : NULL;
+  const int64_t lane = row % w->width, end = inside ? a->start[row + 1] - a->start[row] : 0;
+  int64_t n = 0, left = lines->runs;
   for (int64_t j = 0; j <= lines->runs; j++) {
     const int in = j < lines->runs && (lines->run[j].lanes >> lane & 1);
-    const int32_t column = in ? lines->run[j].column + lane : INT32_MAX;
-    for (; n < end && (in ? a->column[n] < column : j == lines->runs); n++, left++) {
-      lines->column[left * w->width + lane] = a->column[n];
-      if (with_values) put_values(w, begin + left, lane, a->value + n * a->reals, factor);
+    const int32_t column = in ? lines->run[j].column + (int32_t)lane : padding;
+    for (; n < end && (in ? from[n] < column : j == lines->runs); n++, left++) {
+      lines->column[left * w->width + lane] = from[n];
+      lines->entry[left * w->width + lane] = (int32_t)n;
     }
     if (j == lines->runs) break;
-    lines->column[j * w->width + lane] = in ? column : padding;
-    if (with_values) put_values(w, begin + j, lane, in ? a->value + n * a->reals : NULL, factor);
+    lines->column[j * w->width + lane] = column;
+    lines->entry[j * w->width + lane] = in ? (int32_t)n : -1;
     n += in;
   }
   for (; left < places; left++) {
     lines->column[left * w->width + lane] = padding;
-    if (with_values) put_values(w, begin + left, lane, NULL, factor);
+    lines->entry[left * w->width + lane] = -1;
   }
 }
 
-/* Arranges a block's entries. Stores values if with_values; puts columns into `lines`. */
-static void arrange(const work *w, int64_t block, int with_values, block_lines *lines) {
-  const int64_t begin = w->start[block], places = w->start[block + 1] - begin;
-  const int64_t first = block * w->width;
+static void arrange(const work *w, int64_t block, block_lines *lines) {
+  const int64_t places = w->start[block + 1] - w->start[block], first = block * w->width;
   lines->runs = w->with_runs ? find_runs(w, first, places, lines->run) : 0;
-  for (int lane = 0; lane < w->width; lane++)
-    arrange_row(w, begin, places, first + lane, with_values, lines);
+  for (int lane = 0; lane < w->width; lane++) arrange_row(w, places, first + lane, lines);
+}
+
+/* ---- values ---- */
+
+/* Stores a block's values. `stored` and `reals` are constants where it is called. */
+static inline void put_values_as(const work *w, int64_t block, const int32_t *entry,
+                                 kaon_precision stored, int reals) {
+  const kaon_csr *a = w->rows;
+  const double *row[KAON_MAX_WIDTH];
+  float factor[KAON_MAX_WIDTH];
+  for (int l = 0; l < w->width; l++) {
+    const int64_t i = block * w->width + l;
+    row[l] = i < a->rows ? a->value + a->start[i] * reals : NULL;
+    factor[l] = stored == KAON_HALF && i < a->rows ? kaon_stored_scale(w, i) : 0;
+  }
+  for (int64_t line = w->start[block]; line < w->start[block + 1]; line++, entry += w->width)
+    for (int l = 0; l < w->width; l++)
+      for (int c = 0; c < reals; c++)
+        kaon_store_value(w->host[VALUE], stored,
+                         kaon_packed_index(line, 0, c, l, 1, reals, w->width, w->pack),
+                         entry[l] < 0 ? 0 : row[l][(int64_t)entry[l] * reals + c], factor[l]);
+}
+
+static void put_values(const work *w, int64_t block, const int32_t *entry) {
+  const kaon_precision stored = kaon_stored_precision(w);
+  const int reals = w->rows->reals;
+  if (stored == KAON_DOUBLE && reals == 1)
+    put_values_as(w, block, entry, KAON_DOUBLE, 1);
+  else if (stored == KAON_SINGLE && reals == 1)
+    put_values_as(w, block, entry, KAON_SINGLE, 1);
+  else
+    put_values_as(w, block, entry, stored, reals);
+}
+
+/* After the lists' first blocks were arranged. */
+static void put_shared_values(const work *w) {
+  const int32_t *list = w->host[PATTERN];
+#pragma omp parallel for num_threads(w->ctx->threads) schedule(static)
+  for (int64_t b = 0; b < w->stored->matrix.blocks; b++)
+    put_values(w, b, w->entry + (int64_t)list[b] * w->width);
 }
 
 /* ---- columns ---- */
@@ -177,41 +206,27 @@ static void put_narrow_columns(const work *w, int64_t at, int64_t places,
 }
 
 static void put_columns(const work *w, int64_t block, const block_lines *lines) {
-  const kaon_stored_matrix *m = &w->stored->matrix;
+  const int kind = w->stored->matrix.columns, shared = kind == KAON_COLUMNS_SHARED;
   const int64_t places = w->start[block + 1] - w->start[block];
-  int64_t at = w->start[block];
-  int32_t from = 0;
-  if (w->with_runs && m->columns != KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
-  if (m->columns == KAON_COLUMNS_16BIT) {
+  const int64_t at = shared ? ((int32_t *)w->host[PATTERN])[block] : w->start[block];
+  const int32_t from = shared ? (int32_t)(block * w->width) : 0;
+  if (w->with_runs) put_lanes(w, at, places, lines);
+  if (kind == KAON_COLUMNS_16BIT) {
     put_narrow_columns(w, at, places, lines);
     return;
-  }
-  if (m->columns == KAON_COLUMNS_SHARED) {
-    if (w->like[block] != block) return; /* already stored */
-    at = ((int32_t *)w->host[PATTERN])[block];
-    from = (int32_t)(block * w->width);
   }
   int32_t *column = (int32_t *)w->host[COLUMN] + at * w->width;
   for (int64_t i = 0; i < places * w->width; i++) column[i] = lines->column[i] - from;
   if (!w->with_runs) return;
-  if (m->columns == KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
   int32_t *line = (int32_t *)w->host[LINE] + at;
   for (int64_t j = 0; j < places; j++)
-    line[j] = j < lines->runs ? lines->run[j].column - from
-                              : (m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1);
+    line[j] = j < lines->runs ? lines->run[j].column - from : shared ? KAON_NO_RUN : -1;
 }
 
 /* ---- all blocks ---- */
 
-static int64_t longest_block(const work *w) {
-  int64_t longest = 0;
-  for (int64_t b = 0; b < w->stored->matrix.blocks; b++)
-    if (w->start[b + 1] - w->start[b] > longest) longest = w->start[b + 1] - w->start[b];
-  return longest;
-}
-
 static void survey_block(const work *w, int64_t places, const block_lines *lines, survey *s) {
-  for (int64_t j = 0; j < lines->runs; j++) s->in_runs += number_of(lines->run[j].lanes);
+  for (int64_t j = 0; j < lines->runs; j++) s->in_runs += lines->run[j].number;
   for (int64_t j = lines->runs; j < places && !s->wide; j++) {
     int32_t most;
     const int32_t least = least_of(lines->column + j * w->width, w->width, &most);
@@ -219,28 +234,35 @@ static void survey_block(const work *w, int64_t places, const block_lines *lines
   }
 }
 
-/* Arranges all blocks, and stores them if `store`. */
+/* Arranges all blocks, and stores them if `store`. Blocks that share a list are arranged alike, so
+ * only the first is, and their values are stored afterwards. */
 static kaon_status all_blocks(work *w, int store, survey *of_all) {
-  const int64_t room = longest_block(w);
+  const int64_t room = w->stored->matrix.length, blocks = w->stored->matrix.blocks;
+  const int shared = store && w->stored->matrix.columns == KAON_COLUMNS_SHARED;
+  const int32_t *list = w->host[PATTERN];
   int64_t in_runs = 0;
   int wide = 0, lacking = 0;
 #pragma omp parallel num_threads(w->ctx->threads) reduction(+ : in_runs) reduction(| : wide, lacking)
   {
-    int32_t *columns = malloc(((size_t)room + 1) * (size_t)w->width * sizeof *columns);
+    const size_t places = ((size_t)room + 1) * (size_t)w->width;
+    int32_t *columns = malloc(places * sizeof *columns), *entry = malloc(places * sizeof *entry);
     run *runs = malloc(((size_t)room + 1) * sizeof *runs);
-    block_lines lines = {columns, runs, 0};
+    block_lines lines = {columns, entry, runs, 0};
     survey mine = {0};
-    lacking = columns == NULL || runs == NULL;
+    lacking = columns == NULL || entry == NULL || runs == NULL;
 #pragma omp for schedule(static)
-    for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
-      if (columns == NULL || runs == NULL) continue;
-      arrange(w, b, store, &lines);
+    for (int64_t b = 0; b < blocks; b++) {
+      if (lacking || (shared && w->like[b] != b)) continue;
+      if (shared) lines.entry = w->entry + (int64_t)list[b] * w->width;
+      arrange(w, b, &lines);
       if (store) put_columns(w, b, &lines);
+      if (store && !shared) put_values(w, b, lines.entry);
       survey_block(w, w->start[b + 1] - w->start[b], &lines, &mine);
     }
     in_runs = mine.in_runs;
     wide = mine.wide;
     free(columns);
+    free(entry);
     free(runs);
   }
   *of_all = (survey){in_runs, wide};
@@ -261,9 +283,7 @@ static kaon_status find_lists(work *w) {
                      (long long)blocks);
   KAON_TRY(kaon_patterns_find(w->ctx, w->rows, w->width, blocks, w->like));
   for (int64_t b = 0; b < blocks; b++) {
-    if (w->like[b] != b) continue;
-    w->lists++;
-    w->list_lines += w->start[b + 1] - w->start[b];
+    if (w->like[b] == b) w->list_lines += w->start[b + 1] - w->start[b];
   }
   return KAON_OK;
 }
@@ -332,7 +352,9 @@ static kaon_status allocate_workspace(work *w) {
   if (m->columns != KAON_COLUMNS_SHARED) return KAON_OK;
   KAON_TRY(kaon_stored_allocate(w, PATTERN, m->blocks, sizeof(int32_t)));
   place_lists(w);
-  return KAON_OK;
+  w->entry = malloc(((size_t)w->list_lines + 1) * (size_t)w->width * sizeof *w->entry);
+  return KAON_CHECK_MEMORY(w->ctx, w->entry != NULL, "matrix: out of host memory for %lld columns",
+                           (long long)w->list_lines * w->width);
 }
 
 kaon_status kaon_stored_blocks(work *w, int columns) {
@@ -341,7 +363,7 @@ kaon_status kaon_stored_blocks(work *w, int columns) {
   KAON_TRY(choose(w, columns));
   KAON_TRY(allocate_workspace(w));
   KAON_TRY(all_blocks(w, 1, &s));
-  w->in_runs = s.in_runs;
+  if (w->entry != NULL) put_shared_values(w);
   w->stored->index_bytes += bytes_of(w, w->stored->matrix.columns, s.in_runs);
   return KAON_OK;
 }

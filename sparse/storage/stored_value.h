@@ -11,7 +11,7 @@
 static inline float kaon_row_scale(const kaon_csr *rows, int64_t i) {
   float largest = 0;
   for (int64_t n = rows->start[i] * rows->reals; n < rows->start[i + 1] * rows->reals; n++)
-    largest = fmaxf(largest, fabsf((float)rows->value[n]));
+    if (fabsf((float)rows->value[n]) > largest) largest = fabsf((float)rows->value[n]);
   return largest;
 }
 
