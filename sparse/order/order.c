@@ -24,17 +24,6 @@ static kaon_status no_memory(const kaon_matrix *matrix, int64_t rows) {
                    "matrix: out of host memory for the order of its %lld rows", (long long)rows);
 }
 
-int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width) {
-  int64_t sum = 0;
-  for (int64_t first = 0; first < rows; first += width) {
-    int32_t longest = 0;
-    for (int64_t i = first; i < first + width && i < rows; i++)
-      if (length[i] > longest) longest = length[i];
-    sum += (int64_t)longest * width;
-  }
-  return sum;
-}
-
 /* ---- the caller's ordering ---- */
 
 /* The entries in columns of this rank. */
@@ -107,18 +96,48 @@ static void sort_window(int32_t *order, int64_t rows, const int32_t *length, int
   memcpy(order, other, (size_t)rows * sizeof *order);
 }
 
-/* The padding of the blocks after sorting, in entries; order NULL: the given order. */
-static int64_t padded(const int32_t *order, int64_t rows, const int32_t *length, int width,
-                      int32_t *lengths) {
-  for (int64_t i = 0; i < rows; i++) lengths[i] = length[order[i]];
-  return kaon_padded_entries(lengths, rows, width);
-}
-
+/* limit: a device stores longer rows elsewhere, so they take no entries in a block. padded: the
+ * entries of the best order so far, where rows are padded to the longest of their block; entries:
+ * without padding. */
 typedef struct sorting {
+  const kaon_matrix *matrix;
+  const kaon_csr *given;
+  int64_t limit, padded, entries;
   int32_t *length, *other, *trial, *best;
   int64_t *count;
   int32_t longest;
 } sorting;
+
+static int32_t length_of(const sorting *s, int64_t i) {
+  const int64_t length = s->given->start[i + 1] - s->given->start[i];
+  return length > s->limit ? 0 : (int32_t)length;
+}
+
+/* The entries of an order with padding. order NULL: the given one. *entries: without padding. */
+static int64_t padded(const sorting *s, const int32_t *order, int64_t *entries) {
+  const int64_t rows = s->given->rows;
+  const int width = s->matrix->space.width, threads = s->matrix->ctx->threads;
+  int64_t sum = 0, plain = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum, plain)
+  for (int64_t first = 0; first < rows; first += width) {
+    int32_t longest = 0;
+    for (int64_t i = first; i < first + width && i < rows; i++) {
+      const int32_t length = length_of(s, order != NULL ? order[i] : i);
+      if (length > longest) longest = length;
+      plain += length;
+    }
+    sum += (int64_t)longest * width;
+  }
+  *entries = plain;
+  return sum;
+}
+
+/* 1: rows are not sorted by length. */
+static int keeps(sorting *s, const int32_t *order, int window) {
+  if (window == 1) return 1;
+  s->padded = padded(s, order, &s->entries);
+  return window == 0 && (double)s->padded <= GOOD * (double)s->entries;
+}
 
 static void sort_part(int32_t *order, int64_t rows, int64_t window, const sorting *s) {
   for (int64_t first = 0; first < rows; first += window) {
@@ -138,11 +157,8 @@ static void sort_both(const int32_t *from, int32_t *to, int64_t inside, int64_t 
   sort_part(to + inside, rows - inside, window, s);
 }
 
-static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t inside, int64_t rows,
-                          int64_t entries, int asked, const sorting *s) {
-  const int width = matrix->space.width;
-  int64_t least = padded(order, rows, s->length, width, s->other);
-  if (asked == 1 || (asked == 0 && (double)least <= GOOD * (double)entries)) return;
+static void choose_window(sorting *s, int32_t *order, int64_t inside, int asked) {
+  const int64_t rows = s->given->rows;
   if (asked > 1) {
     sort_both(order, s->trial, inside, rows, asked, s);
     memcpy(order, s->trial, (size_t)rows * sizeof *order);
@@ -150,47 +166,36 @@ static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t ins
   }
   int better = 0;
   for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-    sort_both(order, s->trial, inside, rows, (int64_t)windows[i] * width, s);
-    const int64_t now = padded(s->trial, rows, s->length, width, s->other);
-    if ((double)now > 0.9 * (double)least) continue; /* too little gain for the larger distance */
-    least = now;
+    sort_both(order, s->trial, inside, rows, (int64_t)windows[i] * s->matrix->space.width, s);
+    const int64_t now = padded(s, s->trial, &s->entries);
+    /* too little gain for the larger distance */
+    if ((double)now > 0.9 * (double)s->padded) continue;
+    s->padded = now;
     better = 1;
     memcpy(s->best, s->trial, (size_t)rows * sizeof *order);
-    if ((double)least <= GOOD * (double)entries) break;
+    if ((double)now <= GOOD * (double)s->entries) break;
   }
   if (better) memcpy(order, s->best, (size_t)rows * sizeof *order);
 }
 
-/* The entries that a row takes in a block. A device stores a long row among short ones
- * elsewhere. */
-static int32_t length_in_block(const kaon_csr *given, int64_t i, int64_t limit) {
-  const int64_t length = given->start[i + 1] - given->start[i];
-  return length > limit ? 0 : (int32_t)length;
-}
-
-static kaon_status by_length(const kaon_matrix *matrix, const kaon_csr *given, int window,
-                             int64_t inside, int32_t *order, int32_t *other) {
-  const size_t rows = (size_t)given->rows;
-  sorting s = {.other = other, .length = malloc((rows + 1) * sizeof *s.length)};
-  s.trial = malloc((rows + 1) * sizeof *s.trial);
-  s.best = malloc((rows + 1) * sizeof *s.best);
-  int64_t entries = 0;
-  const int64_t limit =
-      matrix->ctx->backend->host_accessible ? INT64_MAX : kaon_long_rows_limit(given);
-  if (s.length != NULL)
-    for (int64_t i = 0; i < given->rows; i++) {
-      s.length[i] = length_in_block(given, i, limit);
-      entries += s.length[i];
-      if (s.length[i] > s.longest) s.longest = s.length[i];
-    }
-  s.count = malloc(((size_t)s.longest + 2) * sizeof *s.count);
-  const int lacking = s.length == NULL || s.trial == NULL || s.best == NULL || s.count == NULL;
-  if (!lacking) choose_window(matrix, order, inside, given->rows, entries, window, &s);
-  free(s.length);
-  free(s.trial);
-  free(s.best);
-  free(s.count);
-  return lacking ? no_memory(matrix, given->rows) : KAON_OK;
+static kaon_status by_length(sorting *s, int window, int64_t inside, int32_t *order) {
+  const size_t rows = (size_t)s->given->rows;
+  if (keeps(s, order, window)) return KAON_OK;
+  s->length = malloc((rows + 1) * sizeof *s->length);
+  s->trial = malloc((rows + 1) * sizeof *s->trial);
+  s->best = malloc((rows + 1) * sizeof *s->best);
+  for (int64_t i = 0; i < s->given->rows && s->length != NULL; i++) {
+    s->length[i] = length_of(s, i);
+    if (s->length[i] > s->longest) s->longest = s->length[i];
+  }
+  s->count = malloc(((size_t)s->longest + 2) * sizeof *s->count);
+  const int lacking = s->length == NULL || s->trial == NULL || s->best == NULL || s->count == NULL;
+  if (!lacking) choose_window(s, order, inside, window);
+  free(s->length);
+  free(s->trial);
+  free(s->best);
+  free(s->count);
+  return lacking ? no_memory(s->matrix, s->given->rows) : KAON_OK;
 }
 
 static int is_identity(const int32_t *order, int64_t rows) {
@@ -202,6 +207,12 @@ static int is_identity(const int32_t *order, int64_t rows) {
 kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,
                               const kaon_matrix_options *options) {
   const size_t rows = (size_t)given->rows;
+  const kaon_context *ctx = matrix->ctx;
+  sorting s = {.matrix = matrix, .given = given, .limit = INT64_MAX};
+  if (!ctx->backend->host_accessible) s.limit = kaon_long_rows_limit(ctx, given);
+  if (options->ordering == KAON_ORDERING_NONE && ctx->comm->ranks == 1 &&
+      keeps(&s, NULL, options->window))
+    return KAON_OK;
   int32_t *order = matrix->order = malloc((rows + 1) * sizeof *order);
   int32_t *place = matrix->place = malloc((rows + 1) * sizeof *place);
   int32_t *number = matrix->number = malloc((rows + 1) * sizeof *number);
@@ -209,7 +220,8 @@ kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,
   KAON_TRY(begin(matrix, given, options->ordering, order));
   for (size_t i = 0; i < rows; i++) place[order[i]] = (int32_t)i; /* before rows are sorted */
   const int64_t inside = boundary_last(matrix, given, order, number);
-  KAON_TRY(by_length(matrix, given, options->window, inside, order, number));
+  s.other = number;
+  KAON_TRY(by_length(&s, options->window, inside, order));
   for (size_t i = 0; i < rows; i++) number[i] = place[order[i]];
   for (size_t i = 0; i < rows; i++) place[order[i]] = (int32_t)i;
   if (is_identity(number, given->rows)) {

@@ -10,6 +10,3 @@
  * with columns of the whole matrix. Errors: MEMORY, those of kaon_order_rcm. */
 kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,
                               const kaon_matrix_options *options);
-
-/* Entries of blocks of `width` rows when each block is padded to its longest row; length[row]. */
-int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/core/backend.h"
+#include "lib/core/context_internal.h"
 
 enum { BEYOND = 2, ROW = 64, LONG = 64, LEAST_ENTRIES = 1 << 18 };
 
@@ -26,9 +26,10 @@ static int64_t length_of(const kaon_csr *a, int64_t i) {
   return a->start[i + 1] - a->start[i];
 }
 
-int64_t kaon_long_rows_limit(const kaon_csr *rows) {
+int64_t kaon_long_rows_limit(const kaon_context *ctx, const kaon_csr *rows) {
   const int64_t entries = rows->start[rows->rows];
   int64_t longest = 0, short_part = 0;
+#pragma omp parallel for num_threads(ctx != NULL ? ctx->threads : 1) reduction(max : longest)
   for (int64_t i = 0; i < rows->rows; i++)
     if (length_of(rows, i) > longest) longest = length_of(rows, i);
   if (entries < LEAST_ENTRIES || entries > INT32_MAX ||
@@ -115,7 +116,7 @@ static kaon_status fill(const kaon_context *ctx, const kaon_csr *a, int width, c
 
 kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows, int width,
                                   kaon_long_rows *parts) {
-  const int64_t limit = kaon_long_rows_limit(rows);
+  const int64_t limit = kaon_long_rows_limit(ctx, rows);
   const int64_t blocks = (rows->rows + width - 1) / width;
   division d = {0};
   *parts = (kaon_long_rows){0};

@@ -18,7 +18,7 @@ kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows,
 void kaon_long_rows_clear(kaon_long_rows *parts);
 
 /* Rows longer than this are always separated; INT64_MAX: no limit. */
-int64_t kaon_long_rows_limit(const kaon_csr *rows);
+int64_t kaon_long_rows_limit(const kaon_context *ctx, const kaon_csr *rows);
 
 /* 1: a few rows are so long that they would delay all others. */
 int kaon_rows_are_skewed(int64_t rows, int64_t entries, int64_t longest);
