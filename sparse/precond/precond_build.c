@@ -235,7 +235,7 @@ static kaon_status make_product(host_tables *w, kaon_csr **rows, kaon_status sta
   if (status == KAON_OK) status = put_back(w, rows);
   KAON_TRY(kaon_agree(w->ctx, status));
   self->info.entries += (*rows)->start[w->from->rows];
-  return kaon_rows_operator(self->matrix, *rows, names[o->kind], vectors_of(self),
+  return kaon_rows_operator(self->matrix, rows, names[o->kind], vectors_of(self),
                             o->precision == KAON_HALF, KAON_STORE_AUTO, op);
 }
 

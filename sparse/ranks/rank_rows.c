@@ -184,32 +184,18 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
   return status;
 }
 
-void kaon_mirror_take(kaon_mirror *m, const double *value, const double *adjoint, int reals,
-                      double least) {
-  if (value == NULL || adjoint == NULL) m->same = 0;
-  for (int c = 0; c < reals; c++) {
-    const double a = value != NULL ? value[c] : 0, b = adjoint != NULL ? adjoint[c] : 0;
-    const double off[2] = {fabs(a - b), fabs(a + b)};
-    if (off[0] != 0)
-      m->same &= ~(c == 0 ? KAON_HERMITIAN | KAON_SYMMETRIC : KAON_HERMITIAN | KAON_ANTISYMMETRIC);
-    if (off[1] != 0)
-      m->same &= ~(c == 0 ? KAON_SKEW | KAON_ANTISYMMETRIC : KAON_SKEW | KAON_SYMMETRIC);
-    for (int kind = 0; kind < 2; kind++)
-      if (off[kind] != 0) m->off[kind] = fmax(m->off[kind], off[kind] / least);
-  }
-}
-
 /* *m for the rows of all ranks. Collective. */
 static kaon_status join_mirrors(kaon_context *ctx, kaon_mirror *m) {
   enum { NUMBERS = 3 };
   const int ranks = ctx->comm->ranks;
-  const double mine[NUMBERS] = {m->same, m->off[0], m->off[1]};
+  const double mine[NUMBERS] = {m->same, m->skew, m->off};
   KAON_AUTOFREE double *all = malloc((size_t)ranks * sizeof mine);
   KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "matrix: out of host memory for %d ranks", ranks));
   KAON_TRY(ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all));
   for (const double *n = all; n < all + ranks * NUMBERS; n += NUMBERS) {
     m->same &= (int)n[0];
-    for (int kind = 0; kind < 2; kind++) m->off[kind] = fmax(m->off[kind], n[1 + kind]);
+    m->skew &= (int)n[1];
+    m->off = fmax(m->off, n[2]);
   }
   return KAON_OK;
 }
@@ -223,9 +209,10 @@ kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
   KAON_TRY(trade_entries(&source, &total, &entries));
   for (int64_t k = 0; k < total; k++) {
     const adjoint_entry *e = &entries[k];
+    const double there[2] = {e->value[0], -e->value[1]};
     const int64_t row = e->row - matrix->first_row, n = kaon_csr_find(given, row, e->column);
-    kaon_mirror_take(m, n < 0 ? NULL : given->value + n * given->reals, e->value, given->reals,
-                     fmin(largest[row], e->largest));
+    kaon_mirror_take(m, there, n < 0 ? NULL : given->value + n * given->reals, given->reals,
+                     &largest[row], &e->largest);
   }
   return join_mirrors(matrix->ctx, m);
 }

@@ -181,32 +181,36 @@ static int64_t ghost_of(const kaon_matrix *matrix, const wanted *w, int32_t colu
 }
 
 /* Puts rows into the space's order, with columns of this rank. */
-static kaon_status renumber(const kaon_matrix *matrix, const kaon_csr *given, const wanted *w,
+static kaon_status renumber(const kaon_matrix *matrix, kaon_csr **given, const wanted *w,
                             kaon_row_set *set) {
-  const int32_t *order = matrix->order, *place = matrix->place;
-  const int64_t rows = given->rows;
-  KAON_TRY(kaon_csr_create(set->ctx, rows, rows + set->ghosts, given->reals, given->start[rows],
-                           &set->rows));
-  kaon_csr *to = set->rows;
-  int64_t at = 0;
-  for (int64_t i = 0; i < rows; i++) {
-    const int64_t from = order != NULL ? order[i] : i;
-    for (int64_t n = given->start[from]; n < given->start[from + 1]; n++, at++) {
-      const int64_t own = given->column[n] - matrix->first_row;
-      if (own < 0 || own >= rows)
-        to->column[at] = (int32_t)(rows + ghost_of(matrix, w, given->column[n]));
-      else
-        to->column[at] = place != NULL ? place[own] : (int32_t)own;
-      for (int c = 0; c < given->reals; c++)
-        to->value[at * given->reals + c] = given->value[n * given->reals + c];
-    }
-    to->start[i + 1] = at;
+  if (matrix->order != NULL) {
+    KAON_TRY(kaon_csr_reorder(set->ctx, *given, matrix->order, &set->rows));
+    kaon_csr_destroy(given);
+  } else {
+    set->rows = *given;
+    *given = NULL;
   }
-  return place != NULL || set->ghosts > 0 ? kaon_csr_sort(set->ctx, to, KAON_CSR_REFUSE) : KAON_OK;
+  kaon_csr *to = set->rows;
+  const int32_t *place = matrix->place;
+  to->columns = to->rows + set->ghosts;
+  if (place == NULL && matrix->first_row == 0 && set->ghosts == 0) return KAON_OK;
+#pragma omp parallel for num_threads(matrix->ctx->threads) schedule(static)
+  for (int64_t n = 0; n < to->start[to->rows]; n++) {
+    const int64_t own = to->column[n] - matrix->first_row;
+    if (own < 0 || own >= to->rows)
+      to->column[n] = (int32_t)(to->rows + ghost_of(matrix, w, to->column[n]));
+    else
+      to->column[n] = place != NULL ? place[own] : (int32_t)own;
+  }
+  return kaon_csr_sort(set->ctx, to, KAON_CSR_REFUSE);
 }
 
-static int64_t interior_of(const kaon_csr *rows, int width) {
-  int64_t i = 0; /* ghosts come last in a row */
+/* Ghosts come last in a row. */
+static int64_t interior_of(const kaon_row_set *set) {
+  const kaon_csr *rows = set->rows;
+  const int width = set->ctx->backend->width;
+  int64_t i = 0;
+  if (set->ghosts == 0) return rows->rows;
   while (i < rows->rows && (rows->start[i] == rows->start[i + 1] ||
                             rows->column[rows->start[i + 1] - 1] < rows->rows))
     i++;
@@ -221,45 +225,44 @@ static kaon_row_set *new_set(kaon_context *ctx) {
   return made;
 }
 
-kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon_row_set **set) {
+kaon_status kaon_row_set_create(kaon_matrix *matrix, kaon_csr **given, kaon_row_set **set) {
   kaon_context *ctx = matrix->ctx;
   kaon_row_set *made = new_set(ctx);
   wanted w = {0};
   *set = NULL;
   kaon_status status = KAON_AGREE_MEMORY(ctx, made != NULL, "matrix: out of host memory");
-  if (status == KAON_OK) status = find_ghosts(matrix, given, &w, made);
+  if (status == KAON_OK) status = find_ghosts(matrix, *given, &w, made);
   if (status == KAON_OK) status = kaon_agree(ctx, renumber(matrix, given, &w, made));
   drop(&w);
+  kaon_csr_destroy(given);
   if (status != KAON_OK) {
     kaon_row_set_destroy(&made);
     return status;
   }
-  made->interior = interior_of(made->rows, matrix->space.width);
+  made->interior = interior_of(made);
   *set = made;
   return KAON_OK;
 }
 
-kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, kaon_row_set **set) {
+kaon_status kaon_row_set_like(const kaon_row_set *like, kaon_csr **rows, kaon_row_set **set) {
   kaon_row_set *made = new_set(like->ctx);
   *set = NULL;
   if (made == NULL) return kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
-  kaon_status status = kaon_csr_copy(like->ctx, rows, &made->rows);
-  if (status == KAON_OK && rows->columns > rows->rows && like->halo != NULL) {
+  if ((*rows)->columns > (*rows)->rows && like->halo != NULL) {
+    made->ghost_row = malloc(((size_t)like->ghosts + 1) * sizeof *made->ghost_row);
+    if (made->ghost_row == NULL) {
+      kaon_row_set_destroy(&made);
+      return kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld ghosts",
+                       (long long)like->ghosts);
+    }
+    memcpy(made->ghost_row, like->ghost_row, (size_t)like->ghosts * sizeof *made->ghost_row);
     made->ghosts = like->ghosts;
     made->halo = like->halo;
     made->halo->references++;
-    made->ghost_row = malloc(((size_t)like->ghosts + 1) * sizeof *made->ghost_row);
-    if (made->ghost_row == NULL)
-      status = kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld ghosts",
-                         (long long)like->ghosts);
-    else
-      memcpy(made->ghost_row, like->ghost_row, (size_t)like->ghosts * sizeof *made->ghost_row);
   }
-  if (status != KAON_OK) {
-    kaon_row_set_destroy(&made);
-    return status;
-  }
-  made->interior = interior_of(made->rows, like->ctx->backend->width);
+  made->rows = *rows;
+  *rows = NULL;
+  made->interior = interior_of(made);
   *set = made;
   return KAON_OK;
 }

@@ -25,8 +25,8 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
                                   kaon_row_messages **messages);
 
 /* Makes a set of other rows with the same ghosts, or without any if there are as many columns as
- * rows. Copies `rows`. Errors: MEMORY. */
-kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, kaon_row_set **set);
+ * rows. It takes over the rows when it succeeds; *rows is then NULL. Errors: MEMORY. */
+kaon_status kaon_row_set_like(const kaon_row_set *like, kaon_csr **rows, kaon_row_set **set);
 
 /* The messages as lists. Sent element n is row[n] of this rank, received element n is ghost n.
  * Message i, to and from rank peer[i], has elements first[i] to first[i + 1]. peers 0: none, or the

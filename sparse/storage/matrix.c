@@ -47,90 +47,98 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
   return matrix != NULL ? &matrix->space : NULL;
 }
 
-/* The largest entry of row i, by its real and imaginary parts. */
-static double largest_in_row(const kaon_csr *a, int64_t i) {
-  double largest = 0;
-  for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-    largest = fmax(largest, fabs(a->value[n]));
-  return largest;
-}
-
 /* ---- units ---- */
+
+/* largest[i]: the largest entry of row i, by its real and imaginary parts. sums: of the exponents
+ * of those that are not 0, and their number. */
+static void measure_rows(const kaon_context *ctx, const kaon_csr *a, double *largest,
+                         double sums[2]) {
+  int64_t exponents = 0, rows = 0;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : exponents, rows)
+  for (int64_t i = 0; i < a->rows; i++) {
+    double most = 0;
+    for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
+      if (fabs(a->value[n]) > most) most = fabs(a->value[n]);
+    largest[i] = most;
+    if (most == 0) continue;
+    exponents += ilogb(most);
+    rows++;
+  }
+  sums[0] = (double)exponents;
+  sums[1] = (double)rows;
+}
 
 /* If the geometric mean of the rows' largest entries is below 2^-ORDINARY or above 2^ORDINARY,
  * divides A by a power of 4 near that mean. The division does not round, nor does the square root
  * of the power. A^H A and A^2 times a source in range (solvers/engine/scaling.c) are then in range
- * too, also in single. */
-static kaon_status choose_units(kaon_matrix *matrix, kaon_csr *given) {
+ * too, also in single. largest: set to the largest entry of each row. */
+static kaon_status choose_units(kaon_matrix *matrix, kaon_csr *given, double *largest) {
   enum { ORDINARY = 20, MOST = 500 };
-  double sums[2] = {0, 0}; /* of exponents; rows */
-  for (int64_t i = 0; i < given->rows; i++) {
-    const double largest = largest_in_row(given, i);
-    if (largest == 0) continue;
-    sums[0] += ilogb(largest);
-    sums[1]++;
-  }
+  double sums[2]; /* of exponents; rows */
+  measure_rows(matrix->ctx, given, largest, sums);
   KAON_TRY(kaon_comm_sum(matrix->ctx, sums, 2));
   const double mean = sums[1] > 0 ? sums[0] / sums[1] : 0;
   if (fabs(mean) <= ORDINARY) return KAON_OK;
   matrix->exponent = 2 * (int)lround(fmin(fmax(mean, -MOST), MOST) / 2);
   kaon_csr_scale(given, -matrix->exponent);
+  measure_rows(matrix->ctx, given, largest, sums);
   return KAON_OK;
 }
 
 /* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
-/* Takes in the entries of row j's part of this rank, from cursor[j] on, up to column i, that have
- * no counterpart. */
-static void take_lonely(const kaon_csr *a, int64_t first, int64_t j, int64_t i, int64_t *cursor,
-                        const double *largest, kaon_mirror *m) {
-  for (; cursor[j] < a->start[j + 1] && a->column[cursor[j]] - first < i; cursor[j]++)
-    kaon_mirror_take(m, a->value + cursor[j] * a->reals, NULL, a->reals,
-                     fmin(largest[j], largest[a->column[cursor[j]] - first]));
+/* Compares the entries of row i in this rank's square block with their counterparts: those below
+ * the diagonal, or all others. Returns how many entries it has below the diagonal, less the
+ * counterparts that it found there. */
+static int64_t compare_row(const kaon_csr *a, int64_t first, int64_t i, int below,
+                           const double *largest, kaon_mirror *m) {
+  const int reals = a->reals;
+  int64_t unmet = 0;
+  for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+    const int64_t j = a->column[n] - first;
+    if (j < 0 || j >= a->rows) continue; /* on another rank */
+    unmet += j < i;
+    if ((j < i) != below) continue;
+    const int64_t there = j == i ? n : kaon_csr_find(a, j, (int32_t)(first + i));
+    unmet -= there >= 0 && j > i;
+    kaon_mirror_take(m, a->value + n * reals, there >= 0 ? a->value + there * reals : NULL, reals,
+                     &largest[i], &largest[j]);
+  }
+  return unmet;
 }
 
-/* Compares this rank's square block with its adjoint. Rows ascend, so the entries of column j come
- * in the order of row j's entries. */
-static void compare_adjoint(const kaon_csr *a, int64_t first, const double *largest,
-                            int64_t *cursor, kaon_mirror *m) {
-  for (int64_t i = 0; i < a->rows; i++) {
-    cursor[i] = a->start[i];
-    while (cursor[i] < a->start[i + 1] && a->column[cursor[i]] < first) cursor[i]++;
-  }
-  for (int64_t i = 0; i < a->rows; i++)
-    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
-      const int64_t j = a->column[n] - first;
-      if (j < 0 || j >= a->rows) continue; /* on another rank */
-      const double adjoint[2] = {a->value[n * a->reals],
-                                 a->reals == 2 ? -a->value[n * a->reals + 1] : 0};
-      take_lonely(a, first, j, i, cursor, largest, m);
-      const int there = cursor[j] < a->start[j + 1] && a->column[cursor[j]] - first == i;
-      kaon_mirror_take(m, there ? a->value + cursor[j] * a->reals : NULL, adjoint, a->reals,
-                       fmin(largest[i], largest[j]));
-      cursor[j] += there;
+/* Compares this rank's square block with its adjoint. A pair is found from its entry above the
+ * diagonal. Entries below it are searched for only if some belong to no pair. */
+static void compare_adjoint(const kaon_matrix *matrix, const kaon_csr *a, const double *largest,
+                            kaon_mirror *m) {
+  int64_t unmet = 1;
+  for (int below = 0; below <= 1 && unmet != 0; below++) {
+    int same = m->same, skew = m->skew;
+    double off = m->off;
+    unmet = 0;
+#pragma omp parallel for num_threads(matrix->ctx->threads) schedule(static) \
+    reduction(+ : unmet) reduction(& : same, skew) reduction(max : off)
+    for (int64_t i = 0; i < a->rows; i++) {
+      kaon_mirror so_far = {same, skew, off};
+      unmet += compare_row(a, matrix->first_row, i, below, largest, &so_far);
+      same = so_far.same;
+      skew = so_far.skew;
+      off = so_far.off;
     }
-  for (int64_t j = 0; j < a->rows; j++) take_lonely(a, first, j, a->rows, cursor, largest, m);
+    *m = (kaon_mirror){same, skew, off};
+  }
 }
 
-static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
-  int64_t *cursor = malloc(((size_t)given->rows + 1) * sizeof *cursor);
-  double *largest = malloc(((size_t)given->rows + 1) * sizeof *largest);
-  kaon_mirror m = {KAON_MIRRORED, {0, 0}};
-  kaon_status status =
-      KAON_AGREE_MEMORY(matrix->ctx, cursor != NULL && largest != NULL,
-                        "matrix: out of host memory for %lld rows", (long long)given->rows);
-  if (status == KAON_OK) {
-    for (int64_t i = 0; i < given->rows; i++) largest[i] = largest_in_row(given, i);
-    compare_adjoint(given, matrix->first_row, largest, cursor, &m);
-    status = kaon_ranks_mirror(matrix, given, largest, &m);
-  }
-  free(cursor);
-  free(largest);
+static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given,
+                                  const double *largest) {
+  kaon_mirror m = {KAON_MIRRORED, 1, 0};
+  compare_adjoint(matrix, given, largest, &m);
+  KAON_TRY(kaon_ranks_mirror(matrix, given, largest, &m));
   matrix->mirrored = m.same;
-  matrix->asymmetry = m.off[0];
-  matrix->hermitian = m.off[0] <= KAON_SYMMETRIC_TO;
-  matrix->skew = !matrix->hermitian && m.off[1] <= KAON_SYMMETRIC_TO;
-  return status;
+  matrix->asymmetry = m.off;
+  matrix->hermitian = m.off <= KAON_SYMMETRIC_TO;
+  matrix->skew = !matrix->hermitian && m.skew;
+  return KAON_OK;
 }
 
 /* ---- creation ---- */
@@ -215,16 +223,19 @@ static kaon_status fill_order(kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
+static kaon_status build(kaon_matrix *matrix, kaon_csr **given,
                          const kaon_matrix_options *options) {
-  KAON_TRY(join(matrix, *handed));
-  KAON_TRY(kaon_rows_redistribute(matrix, handed, options->partition));
-  KAON_TRY(choose_units(matrix, *handed));
-  const kaon_csr *given = *handed;
-  kaon_status status = fill_space(matrix, given);
-  if (status == KAON_OK) status = fill_order(matrix, given, options);
+  KAON_TRY(join(matrix, *given));
+  KAON_TRY(kaon_rows_redistribute(matrix, given, options->partition));
+  KAON_AUTOFREE double *largest = malloc(((size_t)(*given)->rows + 1) * sizeof *largest);
+  KAON_TRY(KAON_AGREE_MEMORY(matrix->ctx, largest != NULL,
+                             "matrix: out of host memory for %lld rows",
+                             (long long)(*given)->rows));
+  KAON_TRY(choose_units(matrix, *given, largest));
+  kaon_status status = fill_space(matrix, *given);
+  if (status == KAON_OK) status = fill_order(matrix, *given, options);
   KAON_TRY(kaon_agree(matrix->ctx, status));
-  KAON_TRY(find_hermitian(matrix, given));
+  KAON_TRY(find_hermitian(matrix, *given, largest));
   return kaon_row_set_create(matrix, given, &matrix->rows);
 }
 
@@ -255,8 +266,7 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
   if (matrix->dagger == NULL) {
     kaon_csr *given = NULL;
     kaon_status status = kaon_ranks_adjoint(matrix, matrix->rows, &given);
-    if (status == KAON_OK) status = kaon_row_set_create(matrix, given, &matrix->dagger);
-    kaon_csr_destroy(&given);
+    if (status == KAON_OK) status = kaon_row_set_create(matrix, &given, &matrix->dagger);
     KAON_TRY(status);
   }
   *dagger = matrix->dagger;

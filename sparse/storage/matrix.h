@@ -74,15 +74,16 @@ extern const kaon_null_space kaon_matrix_null_space;
 
 /* ---- row_ghosts.c ---- */
 
-/* From rows with columns of the whole matrix; `given` is in the caller's order. Collective. */
-kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon_row_set **set);
+/* From rows with columns of the whole matrix, in the caller's order. It takes over the rows, also
+ * on failure; *given becomes NULL. Collective. */
+kaon_status kaon_row_set_create(kaon_matrix *matrix, kaon_csr **given, kaon_row_set **set);
 void kaon_row_set_destroy(kaon_row_set **set); /* releases it; NULL allowed */
 
 /* The operator y = R x, with R square on the matrix' space and with the matrix' exponent.
- * Approximate inverses and other preconditioners use it. `rows` is copied. It is in the space's
- * order, and has no ghosts or the matrix' ghosts. precision: of the vectors; values_half: 16-bit
- * values. Errors: SHAPE, NOT_BUILT, MEMORY. */
-kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const char *name,
+ * Approximate inverses and other preconditioners use it. It takes over the rows, also on failure;
+ * *rows becomes NULL. They are in the space's order, and have no ghosts or the matrix' ghosts.
+ * precision: of the vectors; values_half: 16-bit values. Errors: SHAPE, NOT_BUILT, MEMORY. */
+kaon_status kaon_rows_operator(kaon_matrix *matrix, kaon_csr **rows, const char *name,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_operator **op);
 /* y = b + a A x, or b + a A^dagger x, in one pass. A: of kaon_matrix_operator or

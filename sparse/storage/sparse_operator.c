@@ -224,8 +224,7 @@ static kaon_status take_dagger(kaon_operator *A) {
   } else if (f->dagger == NULL) {
     kaon_csr *given = NULL;
     kaon_status status = kaon_ranks_adjoint(f->matrix, f->rows, &given);
-    if (status == KAON_OK) status = kaon_row_set_create(f->matrix, given, &f->dagger);
-    kaon_csr_destroy(&given);
+    if (status == KAON_OK) status = kaon_row_set_create(f->matrix, &given, &f->dagger);
     KAON_TRY(status);
   }
   return kaon_agree(A->ctx,
@@ -264,6 +263,7 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
   if (host == NULL)
     return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for its diagonal",
                      A->ops->name);
+#pragma omp parallel for num_threads(A->ctx->threads) schedule(static)
   for (int64_t i = 0; i < rows->rows; i++) {
     const int64_t n = kaon_csr_find(rows, i, (int32_t)i);
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
@@ -292,12 +292,13 @@ static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
   *made = NULL;
   const kaon_status status = kaon_csr_copy(A->ctx, from, &to);
   KAON_TRY(kaon_agree(A->ctx, status));
+#pragma omp parallel for num_threads(A->ctx->threads) schedule(static)
   for (int64_t n = 0; n < from->start[from->rows]; n++)
     kaon_number_put(
         to->value, n, from->reals,
         (kaon_number){kaon_number_size(kaon_number_at(from->value, n, from->reals), from->reals),
                       0});
-  return kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO,
+  return kaon_rows_operator(f->matrix, &to, "absolute values", A->precision, 0, KAON_STORE_AUTO,
                             made);
 }
 
@@ -423,7 +424,7 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK)
     status =
-        kaon_rows_operator(f->matrix, cut, "local part of a matrix", vectors_of(how->precision),
+        kaon_rows_operator(f->matrix, &cut, "local part of a matrix", vectors_of(how->precision),
                            how->precision == KAON_HALF, self_of(A)->format, local);
   if (status == KAON_OK && domains != NULL)
     status = kaon_matrix_domains(f->matrix, f->rows, how->block[0], domains);
@@ -495,18 +496,19 @@ static kaon_status check_rows(const kaon_matrix *matrix, const kaon_csr *rows, c
   return KAON_OK;
 }
 
-kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const char *name,
+kaon_status kaon_rows_operator(kaon_matrix *matrix, kaon_csr **rows, const char *name,
                                kaon_precision precision, int values_half, kaon_matrix_format format,
                                kaon_operator **op) {
   family *f = NULL;
   *op = NULL;
-  kaon_status status = check_rows(matrix, rows, name, precision, values_half);
+  kaon_status status = check_rows(matrix, *rows, name, precision, values_half);
   if (status == KAON_OK) status = family_create(matrix, name, &f);
   if (status == KAON_OK) status = kaon_row_set_like(matrix->rows, rows, &f->rows);
   if (status == KAON_OK)
     status = make(f, precision, values_half, format, op);
   else
     family_release(&f);
+  kaon_csr_destroy(rows);
   return agree(matrix->ctx, status, op);
 }
 

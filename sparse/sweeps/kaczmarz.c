@@ -379,7 +379,7 @@ static kaon_status build_cimmino(kaon_operator *R) {
   if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
   status = kaon_agree(R->ctx, status);
   if (status == KAON_OK)
-    status = kaon_rows_operator(self->matrix, rows, "cimmino", R->precision, 0, KAON_STORE_AUTO,
+    status = kaon_rows_operator(self->matrix, &rows, "cimmino", R->precision, 0, KAON_STORE_AUTO,
                                 &self->B);
   if (status == KAON_OK) status = kaon_agree(R->ctx, weights_of(R, factor, 0, &self->weights));
   if (status == KAON_OK) status = kaon_operator_reserve(self->B, KAON_DAGGER, 1);
