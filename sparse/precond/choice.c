@@ -31,24 +31,50 @@ typedef struct facts {
   double reverse, most; /* 1 over the least |a_ii| that is not 0; the largest */
 } facts;
 enum { SUMS = 5, NUMBERS = 7 }; /* sums over ranks come first, then largest numbers */
+enum { WINDOW = 1 << 13 };      /* rows that all threads look at before they are added up */
 
-static void look_at_row(const kaon_csr *a, const double *diagonal, int64_t i, facts *f) {
-  double others = 0, strongest = 0;
-  const double mine = fabs(diagonal[i]);
+/* What row i adds to the facts. root: as in `look`. reals: a constant where it is called. */
+static inline facts look_at_row(const kaon_csr *a, const double *root, int64_t i, int reals) {
+  double others = 0, strongest = 0, mine = 0;
   for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
     const int64_t j = a->column[n];
-    const double size = kaon_number_size(kaon_number_at(a->value, n, a->reals), a->reals);
-    if (j == i) continue;
+    const double size = kaon_number_size(kaon_number_at(a->value, n, reals), reals);
+    if (j == i) {
+      mine = size;
+      continue;
+    }
     others += size;
-    if (j < a->rows && size > 0)
-      strongest = fmax(strongest, size / (sqrt(mine) * sqrt(fabs(diagonal[j]))));
+    if (j >= a->rows || !(size > 0)) continue;
+    const double coupling = size / (fabs(root[i]) * fabs(root[j]));
+    if (coupling > strongest) strongest = coupling;
   }
-  f->ratio += others > 0 ? fmin(others / mine, MOST_RATIO) : 0;
-  f->strongest += fmin(strongest, MOST_RATIO);
-  f->unsure += !(diagonal[i] > 0) || strongest > 1 + KAON_SYMMETRIC_TO;
-  f->no_diagonal += mine == 0;
-  if (mine > 0) f->reverse = fmax(f->reverse, 1 / mine);
-  f->most = fmax(f->most, mine);
+  return (facts){.ratio = others < MOST_RATIO * mine ? others / mine
+                          : others > 0               ? MOST_RATIO
+                                                     : 0,
+                 .strongest = strongest < MOST_RATIO ? strongest : MOST_RATIO,
+                 .unsure = !(root[i] > 0) || strongest > 1 + KAON_SYMMETRIC_TO,
+                 .no_diagonal = mine == 0,
+                 .reverse = mine > 0 ? 1 / mine : 0,
+                 .most = mine};
+}
+
+/* Looks at rows `first` to `first` + WINDOW: all threads at a row each, and one that adds up in the
+ * order of the rows. `rows`: room for them. */
+static void look_at_window(const kaon_context *ctx, const kaon_csr *a, const double *root,
+                           int64_t first, facts *rows, facts *f) {
+  const int64_t count = a->rows - first < WINDOW ? a->rows - first : WINDOW;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+  for (int64_t i = 0; i < count; i++)
+    rows[i] =
+        a->reals == 1 ? look_at_row(a, root, first + i, 1) : look_at_row(a, root, first + i, 2);
+  for (int64_t i = 0; i < count; i++) {
+    f->ratio += rows[i].ratio;
+    f->strongest += rows[i].strongest;
+    f->unsure += rows[i].unsure;
+    f->no_diagonal += rows[i].no_diagonal;
+    if (rows[i].reverse > f->reverse) f->reverse = rows[i].reverse;
+    if (rows[i].most > f->most) f->most = rows[i].most;
+  }
 }
 
 /* The facts of all ranks. Collective. */
@@ -56,30 +82,31 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
   const kaon_csr *a = matrix->rows->rows;
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
-  double *diagonal = malloc(((size_t)a->rows + 1) * sizeof *diagonal);
-  double *all = malloc((size_t)ranks * NUMBERS * sizeof *all), sum[NUMBERS] = {0};
+  KAON_AUTOFREE double *root = malloc(((size_t)a->rows + 1) * sizeof *root);
+  KAON_AUTOFREE facts *rows = malloc(WINDOW * sizeof *rows);
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
+  double sum[NUMBERS] = {0};
   facts mine = {.rows = (double)a->rows};
-  kaon_status status =
-      KAON_CHECK_MEMORY(ctx, diagonal != NULL && all != NULL,
-                        "preconditioner: out of host memory for %lld rows", (long long)a->rows);
-  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) { /* with the sign of its real part */
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, root != NULL && rows != NULL && all != NULL,
+                             "preconditioner: out of host memory for %lld rows",
+                             (long long)a->rows));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+  for (int64_t i = 0; i < a->rows; i++) { /* of |a_ii|, with the sign of a_ii's real part */
     const int64_t n = kaon_csr_find(a, i, (int32_t)i);
     const kaon_number d = n < 0 ? (kaon_number){0, 0} : kaon_number_at(a->value, n, a->reals);
-    diagonal[i] = copysign(kaon_number_size(d, a->reals), d.re);
+    root[i] = copysign(sqrt(kaon_number_size(d, a->reals)), d.re);
   }
-  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) look_at_row(a, diagonal, i, &mine);
-  free(diagonal);
+  for (int64_t first = 0; first < a->rows; first += WINDOW)
+    look_at_window(ctx, a, root, first, rows, &mine);
   const double sent[NUMBERS] = {mine.rows,        mine.ratio,   mine.strongest, mine.unsure,
                                 mine.no_diagonal, mine.reverse, mine.most};
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, sent, NUMBERS, all);
-  for (int n = 0; status == KAON_OK && n < ranks * NUMBERS; n++) {
+  KAON_TRY(ctx->comm->ops->gather(ctx->comm, sent, NUMBERS, all));
+  for (int n = 0; n < ranks * NUMBERS; n++) {
     const int i = n % NUMBERS;
     sum[i] = i < SUMS ? sum[i] + all[n] : fmax(sum[i], all[n]);
   }
-  free(all);
   *f = (facts){sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6]};
-  return status;
+  return KAON_OK;
 }
 
 /* ---- the rule ---- */

@@ -17,7 +17,8 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
   const kaon_csr *a = set->rows;
   double mine[NUMBERS] = {[ROWS] = (double)a->rows, [ENTRIES] = (double)a->start[a->rows]};
   for (int64_t n = 0; n < set->ghosts; n++) mine[GHOSTS] += set->ghost_row[n] >= 0;
-  for (int64_t n = 0; n < a->start[a->rows]; n++) mine[CUT] += a->column[n] >= a->rows;
+  for (int64_t n = 0; n < a->start[a->rows] && set->ghosts > 0; n++)
+    mine[CUT] += a->column[n] >= a->rows;
   KAON_AUTOFREE double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
   kaon_status status = KAON_AGREE_MEMORY(
       ctx, all != NULL, "matrix shares: out of host memory for %d ranks", ctx->comm->ranks);

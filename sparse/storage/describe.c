@@ -25,10 +25,15 @@ static int row_vanishes(const kaon_csr *a, int64_t i) {
 }
 
 /* [rows + ghosts] 1: this rank has a nonzero entry in the column. */
-static char *columns_met(const kaon_csr *a) {
+static char *columns_met(const kaon_context *ctx, const kaon_csr *a) {
   char *met = calloc((size_t)a->columns + 1, 1);
-  for (int64_t n = 0; met != NULL && n < a->start[a->rows]; n++)
-    if (!vanishes(a, n)) met[a->column[n]] = 1;
+  const int64_t entries = met != NULL ? a->start[a->rows] : 0;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+  for (int64_t n = 0; n < entries; n++) {
+    if (vanishes(a, n)) continue;
+#pragma omp atomic write
+    met[a->column[n]] = 1;
+  }
   return met;
 }
 
@@ -81,7 +86,7 @@ static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
 
 /* met: [rows + ghosts] of this rank, owned by the caller. Collective. */
 static kaon_status find_columns_met(const kaon_matrix *matrix, char **met) {
-  *met = columns_met(matrix->rows->rows);
+  *met = columns_met(matrix->ctx, matrix->rows->rows);
   if (*met != NULL && matrix->ctx->comm->ranks == 1) return KAON_OK;
   const kaon_status status = merge_over_ranks(matrix, *met);
   if (status != KAON_OK) {
@@ -102,7 +107,7 @@ static int lacks_diagonal(const kaon_csr *a, int64_t i) {
 enum {
   ENTRIES,
   SQUARES,
-  EMPTY_ROWS,
+  EMPTY_ROWS, /* three kinds, whose first rows are below in the same order */
   EMPTY_COLUMNS,
   NO_DIAGONAL,
   SUMS, /* smallest and largest values follow */
@@ -115,34 +120,49 @@ enum {
   NUMBERS
 };
 
-/* Counts one of a kind, and records the smallest index in the whole matrix. */
-static void count(double *mine, int kind, int first, int64_t number) {
-  mine[kind]++;
-  mine[first] = fmin(mine[first], (double)number);
+/* |i - j| of the columns of row i on this rank that are farthest from it; ghosts come last. */
+static int64_t farthest(const kaon_csr *a, int64_t i) {
+  int64_t first = a->start[i], last = a->start[i + 1] - 1, most = 0;
+  while (last >= first && a->column[last] >= a->rows) last--;
+  if (last < first) return 0;
+  if (i - a->column[first] > most) most = i - a->column[first];
+  return a->column[last] - i > most ? a->column[last] - i : most;
 }
 
 /* met: NULL if columns are nonzero where rows are. */
 static void inspect_rows(const kaon_matrix *matrix, const char *met, double *mine,
                          int64_t *bandwidth) {
   const kaon_csr *a = matrix->rows->rows;
-  for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
+  int64_t sum[SUMS] = {0}, least[LEAST], longest = 0, most = 0;
+  for (int i = 0; i < LEAST; i++) least[i] = INT64_MAX;
+#pragma omp parallel for num_threads(matrix->ctx->threads) schedule(static) \
+    reduction(+ : sum) reduction(min : least) reduction(max : longest, most)
   for (int64_t i = 0; i < a->rows; i++) {
-    const int64_t length = a->start[i + 1] - a->start[i];
-    const int64_t row =
-        kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t length = a->start[i + 1] - a->start[i], distance = farthest(a, i);
     const int vanishing = row_vanishes(a, i);
-    mine[ENTRIES] += (double)length;
-    mine[SQUARES] += (double)length * (double)length;
-    mine[SHORTEST] = fmin(mine[SHORTEST], (double)length);
-    mine[LONGEST] = fmax(mine[LONGEST], (double)length);
-    if (vanishing) count(mine, EMPTY_ROWS, FIRST_ROW, row);
-    if (met != NULL ? !met[i] : vanishing) count(mine, EMPTY_COLUMNS, FIRST_COLUMN, row);
-    if (lacks_diagonal(a, i)) count(mine, NO_DIAGONAL, FIRST_DIAGONAL, row);
-    for (int64_t n = a->start[i]; n < a->start[i + 1] && a->column[n] < a->rows; n++) {
-      const int64_t distance = a->column[n] < i ? i - a->column[n] : a->column[n] - i;
-      if (distance > *bandwidth) *bandwidth = distance;
+    const int found[] = {
+        [EMPTY_ROWS] = vanishing,
+        [EMPTY_COLUMNS] = met != NULL ? !met[i] : vanishing,
+        [NO_DIAGONAL] = lacks_diagonal(a, i),
+    };
+    sum[ENTRIES] += length;
+    sum[SQUARES] += length * length;
+    for (int kind = EMPTY_ROWS; kind <= NO_DIAGONAL; kind++) {
+      if (!found[kind]) continue;
+      const int64_t row =
+          kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+      int64_t *first = &least[kind - EMPTY_ROWS + FIRST_ROW];
+      sum[kind]++;
+      if (row < *first) *first = row;
     }
+    if (length < least[SHORTEST]) least[SHORTEST] = length;
+    if (length > longest) longest = length;
+    if (distance > most) most = distance;
   }
+  for (int i = 0; i < SUMS; i++) mine[i] = (double)sum[i];
+  for (int i = SUMS; i < LEAST; i++) mine[i] = least[i] < INT64_MAX ? (double)least[i] : INFINITY;
+  mine[LONGEST] = (double)longest;
+  *bandwidth = most;
 }
 
 /* Combines the values of all ranks. */

@@ -5,7 +5,8 @@
 #include <math.h>
 
 static double size_of(const kaon_csr *a, int64_t n) {
-  return fmax(fabs(a->value[n * a->reals]), fabs(a->value[n * a->reals + a->reals - 1]));
+  const double re = fabs(a->value[n * a->reals]), im = fabs(a->value[(n + 1) * a->reals - 1]);
+  return re > im ? re : im;
 }
 
 static int64_t caller_row(const kaon_matrix *matrix, int64_t i) {
@@ -31,20 +32,29 @@ static kaon_status refuse(const kaon_matrix *matrix, const kaon_row_set *set, co
       large ? "does not fit into" : "is too small for", ldexp(FLT_MIN, e), ldexp(FLT_MAX, e));
 }
 
+/* The entry of row i that is to be refused; -1: none. */
+static int64_t out_of_range(const kaon_csr *a, int64_t i, int whole) {
+  double largest = 0;
+  int64_t place = -1;
+  for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+    const double size = size_of(a, n);
+    if (size > FLT_MAX) return n;
+    if (!(size > largest)) continue;
+    largest = size;
+    place = n;
+  }
+  return whole && largest < FLT_MIN ? place : -1;
+}
+
 kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_set *set,
                                     const char *name, int whole) {
   const kaon_csr *a = set->rows;
-  for (int64_t i = 0; i < a->rows; i++) {
-    int64_t largest = a->start[i];
-    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
-      if (size_of(a, n) > FLT_MAX) return refuse(matrix, set, name, i, n);
-      if (size_of(a, n) > size_of(a, largest)) largest = n;
-    }
-    if (!whole || a->start[i] == a->start[i + 1]) continue;
-    const double size = size_of(a, largest);
-    if (size > 0 && size < FLT_MIN) return refuse(matrix, set, name, i, largest);
-  }
-  return KAON_OK;
+  int64_t bad = INT64_MAX;
+#pragma omp parallel for num_threads(matrix->ctx->threads) schedule(static) reduction(min : bad)
+  for (int64_t i = 0; i < a->rows; i++)
+    if (out_of_range(a, i, whole) >= 0 && i < bad) bad = i;
+  if (bad == INT64_MAX) return KAON_OK;
+  return refuse(matrix, set, name, bad, out_of_range(a, bad, whole));
 }
 
 kaon_status kaon_single_range_check_values(kaon_context *ctx, const char *name, int64_t count,
