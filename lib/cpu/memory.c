@@ -12,7 +12,7 @@
 #include "lib/cpu/free_memory.h"
 #include "lib/core/error.h"
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20, PIECE = 1 << 18 };
 
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
   (void)ctx;
@@ -28,9 +28,29 @@ static void release(kaon_context *ctx, void *pointer, size_t bytes) {
   free(pointer);
 }
 
+/* from NULL: zeros */
+static void fill_piece(char *to, const char *from, size_t bytes) {
+  if (from != NULL)
+    memcpy(to, from, bytes);
+  else
+    memset(to, 0, bytes);
+}
+
+/* The threads divide large blocks evenly, as kernels do. So new memory lies near the processors
+ * that will use it. */
+static void fill(const kaon_context *ctx, char *to, const char *from, size_t bytes) {
+  if (bytes <= 4 * PIECE) {
+    fill_piece(to, from, bytes);
+    return;
+  }
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+  for (size_t begin = 0; begin < bytes; begin += PIECE)
+    fill_piece(to + begin, from != NULL ? from + begin : NULL,
+               bytes - begin < PIECE ? bytes - begin : PIECE);
+}
+
 static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
-  (void)ctx;
-  memcpy(device, host, bytes);
+  fill(ctx, device, host, bytes);
   return KAON_OK;
 }
 
@@ -41,8 +61,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
 }
 
 static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
-  (void)ctx;
-  memset(device, 0, bytes);
+  fill(ctx, device, NULL, bytes);
   return KAON_OK;
 }
 

@@ -94,13 +94,8 @@ void kaon_space_destroy(kaon_space **space) {
 
 /* ---- places in memory ---- */
 
-int64_t kaon_space_caller_site(const kaon_space *space, int64_t block, int lane) {
+int64_t kaon_space_lattice_site(const kaon_space *space, int64_t block, int lane) {
   const kaon_lattice *lattice = space->lattice;
-  if (lattice == NULL) {
-    const int64_t row = block * space->width + lane;
-    if (row >= space->nsites) return -1;
-    return space->rows.order != NULL ? space->rows.order[row] : row;
-  }
   int parity = (int)space->parity, x[4];
   const int64_t s = block % space->inner;
   block /= space->inner;

@@ -43,7 +43,14 @@ struct kaon_space {
 
 /* Index of a site in the caller's array: lexicographic, with the fifth dimension last, or the row;
  * -1 for a masked lane. */
-int64_t kaon_space_caller_site(const struct kaon_space *space, int64_t block, int lane);
+int64_t kaon_space_lattice_site(const struct kaon_space *space, int64_t block, int lane);
+static inline int64_t kaon_space_caller_site(const struct kaon_space *space, int64_t block,
+                                             int lane) {
+  if (space->lattice != NULL) return kaon_space_lattice_site(space, block, lane);
+  const int64_t row = block * space->width + lane;
+  if (row >= space->nsites) return -1;
+  return space->rows.order != NULL ? space->rows.order[row] : row;
+}
 
 /* Number of sites or rows in the caller's arrays on this rank. Those of a lattice have both
  * parities. */

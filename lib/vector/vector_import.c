@@ -170,11 +170,14 @@ static void import_sites(const kaon_vector_transfer *d, const double *psi) {
   for (int64_t block = 0; block < d->space->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
       const int64_t site = kaon_space_caller_site(d->space, block, lane);
-      double inside[COMPONENTS] = {0};
-      if (site >= 0 && d->basis != NULL)
-        kaon_basis_enter(d->basis, psi + site * ncomp, inside);
-      else if (site >= 0)
-        memcpy(inside, psi + site * ncomp, (size_t)ncomp * sizeof *inside);
+      double changed[COMPONENTS];
+      const double *inside = changed;
+      if (site < 0)
+        memset(changed, 0, (size_t)ncomp * sizeof *changed);
+      else if (d->basis != NULL)
+        kaon_basis_enter(d->basis, psi + site * ncomp, changed);
+      else
+        inside = psi + site * ncomp;
       site_store(d, block, lane, inside);
     }
 }
@@ -187,11 +190,8 @@ static void export_sites(const kaon_vector_transfer *d, double *psi) {
       const int64_t site = kaon_space_caller_site(d->space, block, lane);
       double inside[COMPONENTS];
       if (site < 0) continue;
-      site_load(d, block, lane, inside);
-      if (d->basis != NULL)
-        kaon_basis_leave(d->basis, inside, psi + site * ncomp);
-      else
-        memcpy(psi + site * ncomp, inside, (size_t)ncomp * sizeof *inside);
+      site_load(d, block, lane, d->basis != NULL ? inside : psi + site * ncomp);
+      if (d->basis != NULL) kaon_basis_leave(d->basis, inside, psi + site * ncomp);
     }
 }
 
