@@ -268,8 +268,7 @@ int plan_solve(const solve_job *job) {
   if (code == EXIT_DONE) {
     const kaon_context_info info = forecast_info(ctx);
     const double reading = of.file ? shared.info.bytes_reading : 0;
-    /* on their way into the operator the values, most of it, are in host memory once more */
-    const double making = f.input * (1 + copies_rows(args, &of)) + 1.8 * f.operator;
+    const double making = f.input * (1 + copies_rows(args, &of)) + f.operator;
     const double peak =
         fmax(forecast_peak(&f, program, &info), program + fmax(of.info.bytes_reading, making));
     const double share = program + (peak - program) / ranks, least = least_need(&f, &of) / ranks;
