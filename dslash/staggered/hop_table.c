@@ -100,6 +100,7 @@ kaon_status kaon_hop_table_create(kaon_lattice *lattice, int steps, const uint8_
                        "staggered: out of host memory for tables of %lld sites",
                        (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
     for (int64_t block = 0; block < st->nblocks; block++)
       fill_block(lattice, masks, steps, parity, block, &t);
     status = upload(lattice, &t, parity, reach);

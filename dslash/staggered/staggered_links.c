@@ -147,20 +147,17 @@ static void fold_site(const kaon_host_links *host, const uint8_t masks[4], int s
   }
 }
 
-static kaon_status fold(const kaon_gauge *from, const uint8_t masks[4], int steps,
-                        kaon_wide_links *wide) {
-  const kaon_lattice *lattice = from->lattice;
+static kaon_status fold(const kaon_wide_links *wide, const uint8_t masks[4], int steps) {
+  const kaon_lattice *lattice = wide->lattice;
   KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
-  kaon_status status = kaon_wide_create(from->lattice, wide);
-  if (status == KAON_OK) status = kaon_wide_decode(from, wide);
-  if (status == KAON_OK) status = kaon_host_open(wide, 1, &host);
-  for (int64_t i = 0; i < lattice->volume && status == KAON_OK; i++) {
+  KAON_TRY(kaon_agree(lattice->ctx, kaon_host_open(wide, 1, &host)));
+#pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
+  for (int64_t i = 0; i < lattice->volume; i++) {
     int site[4];
     kaon_site_coordinates(lattice->extents, i, site);
     fold_site(&host, masks, steps, site);
   }
-  if (status == KAON_OK) status = kaon_host_upload(&host);
-  return kaon_agree(from->ctx, status);
+  return kaon_agree(lattice->ctx, kaon_host_upload(&host));
 }
 
 kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_phases phases) {
@@ -174,8 +171,9 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "staggered fold: a field in double and 18 reals is needed; copy it to one");
   uint8_t masks[4];
-  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  kaon_wide_links wide; /* the field itself */
   kaon_staggered_masks(phases, masks);
-  KAON_TRY(fold(links, masks, steps, &wide));
+  KAON_TRY(kaon_wide_open(links, 0, &wide));
+  KAON_TRY(fold(&wide, masks, steps));
   return kaon_wide_commit(links, &wide, 0, "staggered fold");
 }
