@@ -112,22 +112,38 @@ static kaon_status too_many(const kaon_lattice *lattice, int64_t sites) {
       (long long)sites, INT32_MAX / KAON_DIRS);
 }
 
+/* The part of fill_walk with one t. */
+static void fill_slice(const kaon_lattice *lattice, const box *b, int t, int parity, int32_t *walk,
+                       uint8_t *edge) {
+  const int width = lattice->stencil.width;
+  const int begin[4] = {b->begin[0], b->begin[1], b->begin[2], t};
+  const int end[4] = {b->end[0], b->end[1], b->end[2], t + 1};
+  int x[4];
+  FOR_BOX(x, begin, end) {
+    const int64_t site = b->site[box_index(b, x)];
+    if (site < 0 || kaon_lattice_parity(lattice, x) != parity) continue;
+    const int64_t block = site / width, lane = site % width;
+    for (int dir = 0; dir < KAON_DIRS; dir++)
+      walk[(block * KAON_DIRS + dir) * width + lane] = neighbour(lattice, b, x, dir);
+    if (!at_face(lattice, x)) continue;
+#pragma omp atomic write
+    edge[block] = 1;
+  }
+}
+
 /* Fills the walk table from the sites of one parity, and marks the blocks at a face. Masked lanes
  * lead to the last index, which no site has (build_walk); a field's matrix there is zero. */
 static void fill_walk(const kaon_lattice *lattice, const box *b, int parity, int32_t *walk,
                       uint8_t *edge) {
   const kaon_stencil *st = &lattice->stencil;
   const int64_t entries = kaon_matrix_blocks(st) * st->width * KAON_DIRS;
-  int x[4];
-  for (int64_t i = 0; i < entries; i++) walk[i] = (int32_t)(entries / KAON_DIRS - 1);
   memset(edge, 0, (size_t)kaon_matrix_blocks(st));
-  FOR_BOX(x, b->begin, b->end) {
-    const int64_t site = b->site[box_index(b, x)];
-    if (site < 0 || kaon_lattice_parity(lattice, x) != parity) continue;
-    const int64_t block = site / st->width, lane = site % st->width;
-    for (int dir = 0; dir < KAON_DIRS; dir++)
-      walk[(block * KAON_DIRS + dir) * st->width + lane] = neighbour(lattice, b, x, dir);
-    if (at_face(lattice, x)) edge[block] = 1;
+#pragma omp parallel num_threads(lattice->ctx->threads)
+  {
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < entries; i++) walk[i] = (int32_t)(entries / KAON_DIRS - 1);
+#pragma omp for schedule(static)
+    for (int t = b->begin[3]; t < b->end[3]; t++) fill_slice(lattice, b, t, parity, walk, edge);
   }
 }
 
