@@ -29,7 +29,7 @@ static int64_t length_of(const kaon_csr *a, int64_t i) {
 int64_t kaon_long_rows_limit(const kaon_context *ctx, const kaon_csr *rows) {
   const int64_t entries = rows->start[rows->rows];
   int64_t longest = 0, short_part = 0;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(max : longest)
+#pragma omp parallel for num_threads(ctx != NULL ? ctx->threads : 1) reduction(max : longest)
   for (int64_t i = 0; i < rows->rows; i++)
     if (length_of(rows, i) > longest) longest = length_of(rows, i);
   if (entries < LEAST_ENTRIES || entries > INT32_MAX ||

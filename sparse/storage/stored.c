@@ -54,22 +54,29 @@ float kaon_stored_scale(const work *w, int64_t i) {
   return kaon_half_factor(largest);
 }
 
+/* start: count + 1 of rows or blocks; matrix.wide says how they are stored. */
+static kaon_status put_starts(work *w, const int64_t *start, int64_t count) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  w->stored->index_bytes = count * (m->wide ? 8 : 4);
+  KAON_TRY(kaon_stored_allocate(w, START, count + 1, m->wide ? 8 : 4));
+  for (int64_t i = 0; i <= count; i++)
+    if (m->wide)
+      ((int64_t *)w->host[START])[i] = start[i];
+    else
+      ((int32_t *)w->host[START])[i] = (int32_t)start[i];
+  return KAON_OK;
+}
+
 /* ---- single rows ---- */
 
 static kaon_status fill_csr(work *w) {
   const kaon_csr *a = w->rows;
-  kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t entries = a->start[a->rows];
-  m->wide = entries > INT32_MAX;
-  KAON_TRY(kaon_stored_allocate(w, START, a->rows + 1, m->wide ? 8 : 4));
+  w->stored->matrix.wide = entries > INT32_MAX;
+  KAON_TRY(put_starts(w, a->start, a->rows));
   KAON_TRY(kaon_stored_allocate(w, COLUMN, entries, sizeof *a->column));
   KAON_TRY(kaon_stored_allocate(w, VALUE, entries * a->reals, w->size));
-  w->stored->index_bytes = 4 * entries + a->rows * (m->wide ? 8 : 4);
-  for (int64_t i = 0; i <= a->rows; i++)
-    if (m->wide)
-      ((int64_t *)w->host[START])[i] = a->start[i];
-    else
-      ((int32_t *)w->host[START])[i] = (int32_t)a->start[i];
+  w->stored->index_bytes += 4 * entries;
   const kaon_precision stored = kaon_stored_precision(w);
 #pragma omp parallel for num_threads(w->ctx->threads) schedule(static)
   for (int64_t i = 0; i < a->rows; i++) {
@@ -80,23 +87,6 @@ static kaon_status fill_csr(work *w) {
       kaon_store_value(w->host[VALUE], stored, n, a->value[n], factor);
   }
   return KAON_OK;
-}
-
-/* ---- blocks of rows ---- */
-
-static kaon_status fill_blocks(work *w, int columns) {
-  kaon_stored_matrix *m = &w->stored->matrix;
-  m->wide = w->start[m->blocks] > INT32_MAX;
-  if (m->form == KAON_STORED_SELL) {
-    KAON_TRY(kaon_stored_allocate(w, START, m->blocks + 1, m->wide ? 8 : 4));
-    w->stored->index_bytes = m->blocks * (m->wide ? 8 : 4);
-    for (int64_t b = 0; b <= m->blocks; b++)
-      if (m->wide)
-        ((int64_t *)w->host[START])[b] = w->start[b];
-      else
-        ((int32_t *)w->host[START])[b] = (int32_t)w->start[b];
-  }
-  return kaon_stored_blocks(w, columns);
 }
 
 /* ---- the form ---- */
@@ -239,7 +229,9 @@ static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   } else {
     for (int64_t b = 0; b <= m->blocks && m->form == KAON_STORED_ELL; b++)
       w->start[b] = b * s.longest;
-    KAON_TRY(fill_blocks(w, columns));
+    m->wide = w->start[m->blocks] > INT32_MAX;
+    if (m->form == KAON_STORED_SELL) KAON_TRY(put_starts(w, w->start, m->blocks));
+    KAON_TRY(kaon_stored_blocks(w, columns));
   }
   KAON_TRY(upload(w));
   describe(w, &s, why);

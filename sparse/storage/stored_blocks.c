@@ -153,7 +153,7 @@ static inline void put_values_as(const work *w, int64_t block, const int32_t *en
       for (int c = 0; c < reals; c++)
         kaon_store_value(w->host[VALUE], stored,
                          kaon_packed_index(line, 0, c, l, 1, reals, w->width, w->pack),
-                         entry[l] < 0 ? 0 : row[l][entry[l] * reals + c], factor[l]);
+                         entry[l] < 0 ? 0 : row[l][(int64_t)entry[l] * reals + c], factor[l]);
 }
 
 static void put_values(const work *w, int64_t block, const int32_t *entry) {
@@ -206,37 +206,24 @@ static void put_narrow_columns(const work *w, int64_t at, int64_t places,
 }
 
 static void put_columns(const work *w, int64_t block, const block_lines *lines) {
-  const kaon_stored_matrix *m = &w->stored->matrix;
+  const int kind = w->stored->matrix.columns, shared = kind == KAON_COLUMNS_SHARED;
   const int64_t places = w->start[block + 1] - w->start[block];
-  int64_t at = w->start[block];
-  int32_t from = 0;
-  if (w->with_runs && m->columns != KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
-  if (m->columns == KAON_COLUMNS_16BIT) {
+  const int64_t at = shared ? ((int32_t *)w->host[PATTERN])[block] : w->start[block];
+  const int32_t from = shared ? (int32_t)(block * w->width) : 0;
+  if (w->with_runs) put_lanes(w, at, places, lines);
+  if (kind == KAON_COLUMNS_16BIT) {
     put_narrow_columns(w, at, places, lines);
     return;
-  }
-  if (m->columns == KAON_COLUMNS_SHARED) {
-    at = ((int32_t *)w->host[PATTERN])[block];
-    from = (int32_t)(block * w->width);
   }
   int32_t *column = (int32_t *)w->host[COLUMN] + at * w->width;
   for (int64_t i = 0; i < places * w->width; i++) column[i] = lines->column[i] - from;
   if (!w->with_runs) return;
-  if (m->columns == KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
   int32_t *line = (int32_t *)w->host[LINE] + at;
   for (int64_t j = 0; j < places; j++)
-    line[j] = j < lines->runs ? lines->run[j].column - from
-                              : (m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1);
+    line[j] = j < lines->runs ? lines->run[j].column - from : shared ? KAON_NO_RUN : -1;
 }
 
 /* ---- all blocks ---- */
-
-static int64_t longest_block(const work *w) {
-  int64_t longest = 0;
-  for (int64_t b = 0; b < w->stored->matrix.blocks; b++)
-    if (w->start[b + 1] - w->start[b] > longest) longest = w->start[b + 1] - w->start[b];
-  return longest;
-}
 
 static void survey_block(const work *w, int64_t places, const block_lines *lines, survey *s) {
   for (int64_t j = 0; j < lines->runs; j++) s->in_runs += lines->run[j].number;
@@ -250,7 +237,7 @@ static void survey_block(const work *w, int64_t places, const block_lines *lines
 /* Arranges all blocks, and stores them if `store`. Blocks that share a list are arranged alike, so
  * only the first is, and their values are stored afterwards. */
 static kaon_status all_blocks(work *w, int store, survey *of_all) {
-  const int64_t room = longest_block(w), blocks = w->stored->matrix.blocks;
+  const int64_t room = w->stored->matrix.length, blocks = w->stored->matrix.blocks;
   const int shared = store && w->stored->matrix.columns == KAON_COLUMNS_SHARED;
   const int32_t *list = w->host[PATTERN];
   int64_t in_runs = 0;
