@@ -75,11 +75,11 @@ typedef struct kaon_place {
 
 typedef struct kaon_ghosts kaon_ghosts; /* lib/grid/ghosts.c */
 
-/* Spinors with a fifth dimension (kaon_space.inner). */
-typedef struct kaon_inner_spaces {
-  struct kaon_inner_spaces *next;
-  kaon_space spinors[3]; /* even, odd, full */
-} kaon_inner_spaces;
+/* Spaces of as many reals a site and sites of the fifth dimension. */
+typedef struct kaon_lattice_spaces {
+  struct kaon_lattice_spaces *next;
+  kaon_space of[3]; /* even, odd, full */
+} kaon_lattice_spaces;
 
 struct kaon_lattice {
   int references;
@@ -98,11 +98,10 @@ struct kaon_lattice {
   int split;   /* 1: split order, 0: plain order */
   kaon_stencil stencil;
   uint32_t *neighbour[2];
-  int32_t *gather[2];                      /* plain order, else NULL */
-  kaon_space spinors[3];                   /* even, odd, full */
-  kaon_space staggered[3];                 /* the same, three colours a site */
-  struct kaon_inner_spaces *inner_spinors; /* list of the spaces in use so far */
-  kaon_faces *faces;  /* NULL, as all below, if the lattice is not partitioned */
+  int32_t *gather[2];                    /* plain order, else NULL */
+  kaon_lattice_spaces *spaces;           /* list of the spaces in use so far (kaon_lattice_space) */
+  const kaon_space *spinors, *staggered; /* even, odd, full: those of 24 and of 6 reals */
+  kaon_faces *faces;                     /* NULL, as all below, if the lattice is not partitioned */
   kaon_faces *far[2]; /* for hops of one and of three sites; NULL until kaon_faces_far */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* list of the halos in use so far */
@@ -124,7 +123,11 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
 kaon_status kaon_site_order_build(kaon_lattice *lattice);
 void kaon_lattice_retain(kaon_lattice *lattice);
 
-/* Computes rank grid, origin, local extents and neighbours from the global extents
+/* kaon_lattice_create on this grid of ranks; all 0: one is chosen. Collective. */
+kaon_status kaon_lattice_create_on(kaon_context *ctx, const int extents[4],
+                                   kaon_boundary boundary_t, const int grid[4],
+                                   kaon_lattice **lattice);
+/* Computes rank grid (if it is all 0), origin, local extents and neighbours from the global extents
  * (lib/grid/rank_grid.c). Errors: ARGUMENT (the grid does not divide the extents evenly). */
 kaon_status kaon_rank_grid_place(kaon_lattice *lattice);
 /* Checks that the extents of a whole lattice are valid (lib/grid/lattice.c). */
@@ -146,8 +149,14 @@ enum { KAON_FAR_SITES = 3 };
  * sites a rank in a partitioned direction), MEMORY. */
 kaon_status kaon_faces_far(kaon_lattice *lattice);
 
-/* Retain and release what keeps a space alive; called for each of its vectors. */
+/* The space of `reals` numbers a site on the sites of `parity`, with `inner` sites of the fifth
+ * dimension (1: none). The lattice owns it; the same pointer in each call. The three parities are
+ * neighbours in an array. NULL: out of memory, inner is not 1 to KAON_INNER_MAX, or there are more
+ * than 2^31 sites of five dimensions. */
+const kaon_space *kaon_lattice_space(kaon_lattice *lattice, kaon_parity parity, int reals,
+                                     int inner);
 
+/* Retain and release what keeps a space alive; called for each of its vectors. */
 void kaon_space_retain(const kaon_space *space);
 void kaon_space_release(const kaon_space *space);
 
@@ -171,7 +180,7 @@ static inline size_t kaon_vector_needs(const kaon_space *space, kaon_precision p
  * `full`. */
 kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);
 
-/* A view of the same numbers as columns of four-dimensional spinors: its column s * v->nrhs + k is
+/* A view of the same numbers as columns of a four-dimensional space: its column s * v->nrhs + k is
  * site s of the fifth dimension of column k. Without a fifth dimension, the vector itself. */
 kaon_vector kaon_vector_flat(const kaon_vector *v);
 /* Writes NaN to all columns, to find out what a function of the application leaves unwritten. Places
