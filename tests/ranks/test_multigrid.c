@@ -18,8 +18,6 @@ typedef struct shape {
 } shape;
 static const shape shapes[] = {
     {{8, 8, 8, 8}, {1, 1, 1, 1}, {{2, 2, 2, 2}, {2, 2, 2, 2}}},
-    {{8, 8, 8, 8}, {1, 1, 1, 2}, {{2, 2, 2, 2}, {2, 2, 2, 2}}},
-    {{8, 8, 8, 8}, {2, 1, 1, 2}, {{2, 2, 2, 2}, {2, 2, 2, 2}}},
     {{4, 4, 8, 12}, {1, 1, 1, 2}, {{2, 2, 2, 2}, {1, 1, 2, 3}}}, /* parts of 3 coarse sites */
     {{4, 4, 6, 12}, {1, 1, 2, 2}, {{2, 2, 1, 2}, {1, 1, 3, 3}}},
     {{4, 8, 8, 8}, {1, 4, 1, 1}, {{2, 2, 2, 2}, {1, 1, 2, 2}}}, /* parts of 1 coarse site */
@@ -84,7 +82,7 @@ static int inverts(void) {
   return host || world_size() == 1;
 }
 
-/* The first shape also with a coarsest level that GCR solves. GCR makes the differences grow that
+/* On one and two ranks also with a coarsest level that GCR solves. GCR makes the differences grow that
  * other orders of sums begin with, so level 0 is in single precision then. */
 static void counts_are_those_of_one_rank(void **state) {
   (void)state;
@@ -96,14 +94,14 @@ static void counts_are_those_of_one_rank(void **state) {
     if (dense) compare(&shapes[i], &o);
     o.dense = 16;
     o.precision[0] = KAON_SINGLE;
-    if (!dense || tried == 0) compare(&shapes[i], &o);
+    if (!dense || world_size() < 4) compare(&shapes[i], &o);
     tried++;
   }
   if (tried == 0) skip();
 }
 
 /* Aggregates that divide the lattice, but not the parts: every rank gets the status. So it does for
- * vectors that are dependent in an aggregate of 4 sites. */
+ * more vectors than half an aggregate of 4 sites has numbers. */
 static void refusals_are_those_of_all_ranks(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -118,9 +116,9 @@ static void refusals_are_those_of_all_ranks(void **state) {
   o.vectors[0] = 25;
   o.levels = 2;
   o.setup = 0;
-  must_refuse(ctx, KAON_ERR_SINGULAR, kaon_multigrid_create(c.A, &o, &K));
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_multigrid_create(c.A, &o, &K));
   assert_null(K);
-  assert_non_null(strstr(kaon_last_error(ctx), "vector 24 of level 0"));
+  assert_non_null(strstr(kaon_last_error(ctx), "25 vectors on level 0"));
   multigrid_close(&c);
 }
 

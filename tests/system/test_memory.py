@@ -28,6 +28,10 @@ FIELDS = (("8x8x8x16", [*CLOVER, "--columns", "9"]),
           ("8x8x8x16", [*STAGGERED, "--shifts", "0,0.1,0.2"]))
 
 
+# The kernel may map the library's code in pages of 2 MiB, two of which hold most of it, or only the 4 KiB that run.
+LARGE_PAGES = 2 * 2**21
+
+
 class Memory(system.Case):
     @unittest.skipIf(ON_DEVICE, WHY)
     def test_prediction_against_the_resident_peak(self):
@@ -42,8 +46,8 @@ class Memory(system.Case):
                 actual = self.report()["peak_resident"]
                 off = predicted / actual - 1
                 print(f"  {extents} {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, actual "
-                      f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
-                self.assertLess(abs(off), 0.10)
+                      f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %, two large pages)")
+                self.assertLess(abs(predicted - actual), 0.10 * actual + LARGE_PAGES)
 
     @unittest.skipIf(ON_DEVICE, WHY)
     def test_a_guess_is_predicted(self):
@@ -164,9 +168,10 @@ class Memory(system.Case):
                 self.assertIn("at least" if inverse else "about", out)
                 self.succeeds(*job)
                 actual = self.report()
-                off = predicted["predicted_peak"] / actual["peak_resident"] - 1
-                print(f"  {' '.join(more)}: actual {actual['peak_resident'] / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
-                self.assertLess(off if inverse else abs(off), 0.10)
+                peak = actual["peak_resident"]
+                off = predicted["predicted_peak"] - peak
+                print(f"  {' '.join(more)}: actual {peak / 2**20:.1f} MiB, off by {100 * off / peak:+.1f} % (bound 10 %, two large pages)")
+                self.assertLess(off if inverse else abs(off), 0.10 * peak + LARGE_PAGES)
 
     def test_padding_that_does_not_fit_is_refused_before_it_is_filled_in(self):
         n = 40000

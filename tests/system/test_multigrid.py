@@ -111,7 +111,7 @@ class Program(system.Case):
                              (["--schwarz-steps", "3"], ["--schwarz-steps is for --precond schwarz"])):
             self.refused(*SMALL, *wrong, words=words)
         for text, words in (("levels=5", ["--multigrid: ", "levels is 5, but must be 0 to 4"]), ("levels=1", ["1 level was asked for"]),
-                            ("levels=4", ["4 levels were asked for", "ask for fewer"]), ("block_0_x=3", ["blocks of 3 sites in X", "sizes that do: 1, 2"]), ("vectors=8", ["no field is called vectors"]),
+                            ("levels=4", ["4 levels are needed", "ask for fewer"]), ("block_0_x=3", ["blocks of 3 sites in X", "sizes that do: 1, 2"]), ("vectors=8", ["no field is called vectors"]),
                             ("smoother_0=jacobi", ["gcr, mr, sap or async"])):
             self.refused(*SMALL[:-1], text, words=words)
         self.refused("invert", *system.SMALL, "--multigrid", "levels=2", words=["--multigrid is for --precond multigrid, which is missing"])
