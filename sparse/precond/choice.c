@@ -31,7 +31,7 @@ typedef struct facts {
   double reverse, most; /* 1 over the least |a_ii| that is not 0; the largest */
 } facts;
 enum { SUMS = 5, NUMBERS = 7 }; /* sums over ranks come first, then largest numbers */
-enum { WINDOW = 1 << 13 };      /* rows that all threads look at before they are added up */
+enum { WINDOW = 1 << 17 };      /* rows that all threads look at before they are added up */
 
 /* What row i adds to the facts. root: as in `look`. reals: a constant where it is called. */
 static inline facts look_at_row(const kaon_csr *a, const double *root, int64_t i, int reals) {
@@ -58,23 +58,32 @@ static inline facts look_at_row(const kaon_csr *a, const double *root, int64_t i
                  .most = mine};
 }
 
-/* Looks at rows `first` to `first` + WINDOW: all threads at a row each, and one that adds up in the
- * order of the rows. `rows`: room for them. */
+/* Looks at rows `first` to `first` + WINDOW. The sums over rows are added in the order of the rows,
+ * for which there is room. */
 static void look_at_window(const kaon_context *ctx, const kaon_csr *a, const double *root,
-                           int64_t first, facts *rows, facts *f) {
+                           int64_t first, double (*room)[2], facts *f) {
   const int64_t count = a->rows - first < WINDOW ? a->rows - first : WINDOW;
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-  for (int64_t i = 0; i < count; i++)
-    rows[i] =
-        a->reals == 1 ? look_at_row(a, root, first + i, 1) : look_at_row(a, root, first + i, 2);
+  double unsure = 0, no_diagonal = 0, reverse = f->reverse, most = f->most;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) \
+    reduction(+ : unsure, no_diagonal) reduction(max : reverse, most)
   for (int64_t i = 0; i < count; i++) {
-    f->ratio += rows[i].ratio;
-    f->strongest += rows[i].strongest;
-    f->unsure += rows[i].unsure;
-    f->no_diagonal += rows[i].no_diagonal;
-    if (rows[i].reverse > f->reverse) f->reverse = rows[i].reverse;
-    if (rows[i].most > f->most) f->most = rows[i].most;
+    const facts row =
+        a->reals == 1 ? look_at_row(a, root, first + i, 1) : look_at_row(a, root, first + i, 2);
+    room[i][0] = row.ratio;
+    room[i][1] = row.strongest;
+    unsure += row.unsure;
+    no_diagonal += row.no_diagonal;
+    if (row.reverse > reverse) reverse = row.reverse;
+    if (row.most > most) most = row.most;
   }
+  for (int64_t i = 0; i < count; i++) {
+    f->ratio += room[i][0];
+    f->strongest += room[i][1];
+  }
+  f->unsure += unsure;
+  f->no_diagonal += no_diagonal;
+  f->reverse = reverse;
+  f->most = most;
 }
 
 /* The facts of all ranks. Collective. */
@@ -83,11 +92,11 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
   KAON_AUTOFREE double *root = malloc(((size_t)a->rows + 1) * sizeof *root);
-  KAON_AUTOFREE facts *rows = malloc(WINDOW * sizeof *rows);
+  KAON_AUTOFREE double(*room)[2] = malloc(WINDOW * sizeof *room);
   KAON_AUTOFREE double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
   double sum[NUMBERS] = {0};
   facts mine = {.rows = (double)a->rows};
-  KAON_TRY(KAON_AGREE_MEMORY(ctx, root != NULL && rows != NULL && all != NULL,
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, root != NULL && room != NULL && all != NULL,
                              "preconditioner: out of host memory for %lld rows",
                              (long long)a->rows));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
@@ -97,7 +106,7 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
     root[i] = copysign(sqrt(kaon_number_size(d, a->reals)), d.re);
   }
   for (int64_t first = 0; first < a->rows; first += WINDOW)
-    look_at_window(ctx, a, root, first, rows, &mine);
+    look_at_window(ctx, a, root, first, room, &mine);
   const double sent[NUMBERS] = {mine.rows,        mine.ratio,   mine.strongest, mine.unsure,
                                 mine.no_diagonal, mine.reverse, mine.most};
   KAON_TRY(ctx->comm->ops->gather(ctx->comm, sent, NUMBERS, all));
