@@ -81,7 +81,7 @@ void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 kaon_status kaon_galerkin(kaon_operator *A, const kaon_transfer *transfer, kaon_vector *v,
                           kaon_vector *w, const kaon_coarse_links *links);
 
-/* Complex random numbers of variance 1 in the columns from `first` on. They depend on seed, column
+/* Uniform random numbers in the columns from `first` on. They depend on seed, column
  * and site (vectors.c). */
 kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed);
 /* Columns of norm 1; a column of zeros stays. */
@@ -89,6 +89,7 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 /* Orthonormal columns with the same span, as far as they are independent. */
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
-/* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision. `rounds`: of improvement. fresh: from
- * random vectors; else from the present bases. Collective. */
+/* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision.
+ * rounds: of improvement. fresh: begin with random vectors, else with the present bases.
+ * Collective. */
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh);

@@ -1,10 +1,8 @@
 /* setup.c - the bases of a multigrid preconditioner, and the operators that follow from them.
  *
- * Each level has n candidates: vectors that its operator makes small. First they are random and
- * smoothed; the first ones of a lower level are those of the level above, restricted. In each
- * round, one cycle of the present hierarchy, which approximates the inverse, is applied to all of
- * them, and all that hangs on them is made again. The hierarchy stays as it is while they pass
- * through it, so they pass together, as columns. Source: Frommer et al., SIAM J. Sci. Comput. 36
+ * Each level has n candidates: vectors that its operator makes small. They begin as random vectors
+ * that are smoothed. In each round one multigrid cycle, which approximates the inverse, is applied to
+ * all of them together, as columns. Then the basis and the levels below are made again. Source: Frommer et al., SIAM J. Sci. Comput. 36
  * (2014) A1581, section 3. */
 #include <math.h>
 
@@ -14,8 +12,9 @@
 
 enum { SMOOTHINGS = 3 };
 
-/* Where a level's candidates come from: those of the level above, restricted, and random ones where
- * there are more; the same, but its own former ones where there are more; its own former ones. */
+/* Where the candidates of a lower level come from. RANDOM and ABOVE take those of the level above,
+ * restricted. If the level has more, RANDOM adds random vectors, ABOVE the level's former ones. OWN
+ * keeps all of the level's former ones. */
 typedef enum origin { FROM_RANDOM, FROM_ABOVE, FROM_OWN } origin;
 
 /* Vectors of a level during the set-up, in its precision: n columns each. */

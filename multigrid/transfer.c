@@ -67,7 +67,7 @@ kaon_status kaon_transfer_create(const kaon_aggregates *aggregates, const kaon_s
                         .aggregates = aggregates,
                         .fine = fine,
                         .vectors = vectors,
-                        .turned = halves == KAON_HALVES_SPIN,
+                        .turned = halves == KAON_HALVES_TURNED,
                         .precision = precision,
                         .coarse_precision = precision == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE};
     status = make(made);

@@ -10,7 +10,7 @@ typedef struct kaon_transfer {
   const kaon_aggregates *aggregates; /* not owned */
   const kaon_space *fine, *coarse;   /* on all sites; a coarse site has 4 n reals */
   int vectors;                       /* n */
-  int turned;                        /* fine halves by spin (KAON_HALVES_SPIN) */
+  int turned;                        /* halves of fine vectors (KAON_HALVES_TURNED) */
   kaon_precision precision;          /* of V and of fine vectors */
   kaon_precision coarse_precision;   /* double for double, else single */
   kaon_vector *basis;                /* V, n columns */

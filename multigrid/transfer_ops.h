@@ -5,7 +5,7 @@
  * A basis has n vectors. Each has two halves, its components of either chirality, so a coarse site
  * has 2 n complex numbers: number h n + j belongs to half h of vector j. The halves of a stored
  * basis are its components below and from fine_reals / 2 on; those of a fine vector are the same,
- * or, if `turned`, (upper + lower) / sqrt 2 and (upper - lower) / sqrt 2 (KAON_HALVES_SPIN). */
+ * or, if `turned`, (upper + lower) / sqrt 2 and (upper - lower) / sqrt 2 (KAON_HALVES_TURNED). */
 #pragma once
 
 #include "lib/core/launch.h"

@@ -293,7 +293,7 @@ static void halves_and_reductions(void **state) {
     assert_true(staggered_open(&u.s, KAON_ISA_AUTO, extents, 1, 0));
     subject_make(&u, action, KAON_DOUBLE, KAON_RECONSTRUCT_18);
     const kaon_couplings *c = kaon_operator_capability(u.M, KAON_CAPABILITY_COUPLINGS);
-    assert_int_equal(c->halves, u.spinors ? KAON_HALVES_SPIN : KAON_HALVES_COMPONENTS);
+    assert_int_equal(c->halves, u.spinors ? KAON_HALVES_TURNED : KAON_HALVES_COMPONENTS);
     must_refuse(u.M->ctx, KAON_ERR_UNSUPPORTED, c->reduce(u.M, KAON_EVEN_ODD_NONE, &R));
     for (int form = KAON_EVEN_ODD_SYMMETRIC; form <= KAON_EVEN_ODD_ASYMMETRIC; form++) {
       if (!u.spinors) {

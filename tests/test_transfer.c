@@ -489,9 +489,9 @@ static void what_does_not_fit_is_refused(void **state) {
                                      KAON_DOUBLE, &wrong));
   must_refuse(
       b.ctx, KAON_ERR_UNSUPPORTED,
-      kaon_transfer_create(b.aggregates, b.space, KAON_HALVES_SPIN, 0, KAON_DOUBLE, &wrong));
+      kaon_transfer_create(b.aggregates, b.space, KAON_HALVES_TURNED, 0, KAON_DOUBLE, &wrong));
   must_refuse(b.ctx, KAON_ERR_UNSUPPORTED,
-              kaon_transfer_create(b.aggregates, b.space, KAON_HALVES_SPIN,
+              kaon_transfer_create(b.aggregates, b.space, KAON_HALVES_TURNED,
                                    KAON_TRANSFER_VECTORS + 1, KAON_DOUBLE, &wrong));
   assert_null(wrong);
   kaon_vector *f = vector_of(&b, b.space, KAON_DOUBLE, 2);

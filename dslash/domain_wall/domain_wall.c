@@ -69,7 +69,7 @@ static const kaon_action domain_wall = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_inner_diagonal,
-    .halves = KAON_HALVES_SPIN,
+    .halves = KAON_HALVES_TURNED,
     .blocks = 1,
 };
 

@@ -189,7 +189,7 @@ static void set_methods(kaon_family *family, kaon_form form) {
   static const kaon_updated_apply updated_apply = {kaon_schur_apply_updated};
   static const kaon_couplings couplings[] = {
       [KAON_HALVES_COMPONENTS] = {KAON_HALVES_COMPONENTS, couple, reduce},
-      [KAON_HALVES_SPIN] = {KAON_HALVES_SPIN, couple, reduce}};
+      [KAON_HALVES_TURNED] = {KAON_HALVES_TURNED, couple, reduce}};
   const kaon_action *action = family->action;
   const int full = kaon_form_hops(form) == 1;
   const void **capabilities = family->capabilities[form];

@@ -137,6 +137,6 @@ const kaon_action kaon_twisted_action = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_clover_diagonal,
-    .halves = KAON_HALVES_SPIN,
+    .halves = KAON_HALVES_TURNED,
     .blocks = 1,
 };

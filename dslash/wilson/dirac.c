@@ -26,7 +26,7 @@ static const kaon_action dirac = {
     .halos = kaon_spinor_halos,
     .cost = kaon_spinor_cost,
     .diagonal = kaon_clover_diagonal,
-    .halves = KAON_HALVES_SPIN,
+    .halves = KAON_HALVES_TURNED,
     .blocks = 1,
     .free_blocks = &kaon_spinor_free_blocks,
 };

@@ -15,7 +15,7 @@ typedef struct kaon_coupling {
 
 /* The two halves of a site, its chiralities: vectors' components below and from half their number
  * on, or upper + lower and upper - lower ones over sqrt 2 (gamma_5 swaps them). */
-typedef enum kaon_halves { KAON_HALVES_COMPONENTS, KAON_HALVES_SPIN } kaon_halves;
+typedef enum kaon_halves { KAON_HALVES_COMPONENTS, KAON_HALVES_TURNED } kaon_halves;
 
 typedef struct kaon_couplings {
   kaon_halves halves;

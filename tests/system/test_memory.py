@@ -11,7 +11,7 @@ CASES = (("8x8x8x16", ["--columns", "12"]),
          ("12x12x12x16", ["--columns", "1", "--sloppy", "half", "--reconstruct", "12"]),
          ("12x12x12x16", ["--columns", "4", "--batch", "2", "--method", "bicgstab", "--even-odd", "none"]),
          ("6x10x6x22", ["--columns", "12"]),
-         ("4x4x4x4", ["--columns", "12"]),
+         ("4x4x8x8", ["--columns", "12"]),  # smaller jobs have little beside the program itself, of which the kernel maps parts of any size
          ("12x12x12x16", ["--columns", "9"]))
 
 ON_DEVICE = os.environ.get("KAON_BACKEND") == "cuda"
@@ -28,10 +28,6 @@ FIELDS = (("8x8x8x16", [*CLOVER, "--columns", "9"]),
           ("8x8x8x16", [*STAGGERED, "--shifts", "0,0.1,0.2"]))
 
 
-# The kernel may map the library's code in pages of 2 MiB, two of which hold most of it, or only the 4 KiB that run.
-LARGE_PAGES = 2 * 2**21
-
-
 class Memory(system.Case):
     @unittest.skipIf(ON_DEVICE, WHY)
     def test_prediction_against_the_resident_peak(self):
@@ -46,8 +42,8 @@ class Memory(system.Case):
                 actual = self.report()["peak_resident"]
                 off = predicted / actual - 1
                 print(f"  {extents} {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, actual "
-                      f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %, two large pages)")
-                self.assertLess(abs(predicted - actual), 0.10 * actual + LARGE_PAGES)
+                      f"{actual / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
+                self.assertLess(abs(off), 0.10)
 
     @unittest.skipIf(ON_DEVICE, WHY)
     def test_a_guess_is_predicted(self):
@@ -154,11 +150,11 @@ class Memory(system.Case):
     @unittest.skipIf(ON_DEVICE, WHY)
     def test_a_small_file_is_set_up_itself(self):
         """whatever its rows look like; an approximate inverse is left out, and said to be"""
-        n = 1000
-        with open(self.path("arrow.mtx"), "w", encoding="ascii") as file:
-            file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
-            file.writelines(f"{i + 1} {i + 1} {2 if i else n}\n" + (f"{i + 1} 1 -1\n" if i else "") for i in range(n))
-        for more in ([], ["--format", "ell"], ["--precond", "ainv", "--drop", "0"], ["--precond", "fsai"], ["--columns", "4", "--sloppy", "single"]):
+        for n, more in ((100000, []), (3000, ["--format", "ell"]), (1000, ["--precond", "ainv", "--drop", "0"]), (1000, ["--precond", "fsai"]),
+                        (100000, ["--columns", "4", "--sloppy", "single"])):
+            with open(self.path("arrow.mtx"), "w", encoding="ascii") as file:
+                file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
+                file.writelines(f"{i + 1} {i + 1} {2 if i else n}\n" + (f"{i + 1} 1 -1\n" if i else "") for i in range(n))
             with self.subTest(more=more):
                 job = ["solve", "--matrix", "arrow.mtx", *more, "--report", "report.json"]
                 out = self.succeeds(*job, "--dry-run")
@@ -170,8 +166,8 @@ class Memory(system.Case):
                 actual = self.report()
                 peak = actual["peak_resident"]
                 off = predicted["predicted_peak"] - peak
-                print(f"  {' '.join(more)}: actual {peak / 2**20:.1f} MiB, off by {100 * off / peak:+.1f} % (bound 10 %, two large pages)")
-                self.assertLess(off if inverse else abs(off), 0.10 * peak + LARGE_PAGES)
+                print(f"  {' '.join(more)}: actual {peak / 2**20:.1f} MiB, off by {100 * off / peak:+.1f} % (bound 10 %)")
+                self.assertLess(off if inverse else abs(off), 0.10 * peak)
 
     def test_padding_that_does_not_fit_is_refused_before_it_is_filled_in(self):
         n = 40000

@@ -33,7 +33,7 @@ static inline void bed_open_on(bed *b, kaon_context *ctx, const shape *s,
   must(b->ctx, kaon_aggregates_create(b->lattice, s->block, &b->aggregates));
   b->space = kaon_lattice_space(b->lattice, KAON_FULL, s->reals, 1);
   must(b->ctx, kaon_transfer_create(b->aggregates, b->space,
-                                    s->turned ? KAON_HALVES_SPIN : KAON_HALVES_COMPONENTS, s->n,
+                                    s->turned ? KAON_HALVES_TURNED : KAON_HALVES_COMPONENTS, s->n,
                                     precision, &b->transfer));
   b->r = (ref_transfer){.numbers = s->reals / 2, .turned = s->turned, .n = s->n};
   memcpy(b->r.L.n, s->extents, sizeof b->r.L.n);
