@@ -12,6 +12,7 @@ CASES = (("8x8x8x16", ["--columns", "12"]),
          ("12x12x12x16", ["--columns", "4", "--batch", "2", "--method", "bicgstab", "--even-odd", "none"]),
          ("6x10x6x22", ["--columns", "12"]),
          ("4x4x8x8", ["--columns", "12"]),  # smaller jobs have little beside the program itself, of which the kernel maps parts of any size
+         ("8x8x8x16", ["--columns", "12", "--precond", "multigrid"]),
          ("12x12x12x16", ["--columns", "9"]))
 
 ON_DEVICE = os.environ.get("KAON_BACKEND") == "cuda"

@@ -54,10 +54,10 @@ class Light(system.Case):
         self.assertGreater(report["setup_seconds"], setup["seconds"])
 
     def check_memory(self, predicted, report):
-        for foreseen, actual in (("predicted_fields", "peak_fields"), ("predicted_peak", "peak_resident")):
-            off = predicted[foreseen] / report[actual] - 1
-            print(f"  {foreseen} {predicted[foreseen] / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
-            self.assertLess(abs(off), 0.10)
+        """of fields; test_memory compares the resident peak, which sanitizers raise"""
+        off = predicted["predicted_fields"] / report["peak_fields"] - 1
+        print(f"  predicted {predicted['predicted_fields'] / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
+        self.assertLess(abs(off), 0.10)
 
 
 class Program(system.Case):
