@@ -28,6 +28,7 @@ typedef struct kaon_mg_level {
   /* Absent on the coarsest level. */
   kaon_aggregates *aggregates;
   kaon_transfer *transfer;
+  kaon_transfer *rounded; /* set-up of level 0: the cycle's, in lower precision, or NULL */
   struct kaon_mg_level *below;
   kaon_vector *coordinates; /* of the candidates in the basis: n columns of the level below */
   int64_t unknowns;         /* complex numbers of the whole lattice */
@@ -90,6 +91,6 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
 /* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision.
- * rounds: of improvement. fresh: begin with random vectors, else with the present bases.
- * Collective. */
+ * rounds: of improvement. fresh: begin with random vectors, else with the present bases, which
+ * stay as they are with 0 rounds. Collective. */
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh);

@@ -91,18 +91,21 @@ static kaon_status single_level(kaon_multigrid *mg, kaon_mg_level *made) {
   KAON_TRY(kaon_transfer_create(made->aggregates, made->A->space,
                                 kaon_couplings_of(made->A)->halves, made->vectors, KAON_SINGLE,
                                 &made->transfer));
+  made->rounded = level->transfer;
   KAON_TRY(kaon_vector_copy(made->transfer->basis, level->transfer->basis));
   return kaon_cycle_create(made);
 }
 
-/* The set-up is in single precision. Where level 0 is not, it is made for a level that is, and the
- * basis rounded at the end. What solvers may have recorded stays in place. */
+/* The set-up is in single precision. Where level 0 is not, it is made for a level that is, whose
+ * bases are rounded. What solvers may have recorded stays in place. */
 static kaon_status set_up_level_0(kaon_multigrid *mg, int rounds, int fresh) {
   kaon_mg_level *level = &mg->level[0], single;
-  if (level->A->precision == KAON_SINGLE) return kaon_multigrid_setup(mg, level, rounds, fresh);
+  if (level->A->precision == KAON_SINGLE) {
+    KAON_TRY(kaon_multigrid_setup(mg, level, rounds, fresh));
+    return kaon_level_reduce(level);
+  }
   kaon_status status = single_level(mg, &single);
   if (status == KAON_OK) status = kaon_multigrid_setup(mg, &single, rounds, fresh);
-  if (status == KAON_OK) status = kaon_vector_copy(level->transfer->basis, single.transfer->basis);
   release_cycle(&single);
   return status == KAON_OK ? kaon_level_reduce(level) : status;
 }
