@@ -7,6 +7,7 @@
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
 #include "multigrid/dense_level.h"
+#include "multigrid/refresh.h"
 #include "multigrid/transfer.h"
 
 /* What an application to a given number of columns needs. It is retained (lib/operator/workspace.h
@@ -42,6 +43,7 @@ typedef struct kaon_multigrid {
   kaon_multigrid_options options; /* without zeros that stand for defaults */
   kaon_operator *A;               /* the user's; retained */
   int lost;                       /* 1: the last set-up failed, so the bases mean nothing */
+  kaon_refresh_rule rule;
   kaon_mg_level level[KAON_MULTIGRID_LEVELS];
   kaon_multigrid_info info;
 } kaon_multigrid;
@@ -94,3 +96,10 @@ kaon_status kaon_orthonormalise_columns(kaon_vector *v);
  * rounds: of improvement. fresh: begin with random vectors, else with the present bases, which
  * stay as they are with 0 rounds. Collective. */
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh);
+
+/* Files of bases (bases_file.c). complete: kaon_multigrid_probe. read: into the levels of *mg, for
+ * which the options were completed by this file. */
+kaon_status kaon_bases_complete(const kaon_context *ctx, const char *path, const int whole[4],
+                                kaon_multigrid_options *options);
+kaon_status kaon_bases_read(kaon_multigrid *mg, const char *path);
+kaon_status kaon_bases_write(const kaon_multigrid *mg, const char *path);

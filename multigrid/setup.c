@@ -193,12 +193,10 @@ static kaon_status begin_top(kaon_multigrid *mg, kaon_mg_level *top, candidates 
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh) {
   candidates c = {NULL, NULL};
   const double start = kaon_seconds();
-  kaon_status status = fresh ? KAON_OK : follow(mg, top);
-  if (fresh || rounds > 0) {
-    if (status == KAON_OK) status = kaon_level_reduce(top);
-    if (status == KAON_OK) status = begin_top(mg, top, &c, fresh);
-    if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
-  }
+  const int improves = fresh || rounds > 0;
+  kaon_status status = improves ? kaon_level_reduce(top) : follow(mg, top);
+  if (status == KAON_OK && improves) status = begin_top(mg, top, &c, fresh);
+  if (status == KAON_OK && improves) status = improve_level(mg, top, &c, rounds);
   release(&c);
   mg->info.seconds += kaon_seconds() - start;
   return kaon_agree(top->ctx, status);
