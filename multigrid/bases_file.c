@@ -208,14 +208,20 @@ static void put_site(void *sink, int64_t number, const double *values) {
 }
 
 static kaon_status read_column(kaon_scidac_scan *scan, column *c, kaon_vector *v, int k) {
-  kaon_scidac_field field;
-  c->in_extents = field.extents;
-  KAON_TRY(kaon_scidac_field_next(scan, c->reals, 0, &field, put_site, c));
-  if (memcmp(field.extents, c->lattice->global, sizeof field.extents) != 0 || !field.has_checksum)
+  kaon_scidac_field f;
+  c->in_extents = f.extents;
+  KAON_TRY(kaon_scidac_field_next(scan, c->reals, 1, &f, put_site, c));
+  if (memcmp(f.extents, c->lattice->global, sizeof f.extents) != 0 || !f.has_checksum)
     return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
                      "%s: a record is of another lattice than its level, or has no checksum: the "
-                     "file is damaged; copy it again",
+                     "file is damaged; copy it again, or make new vectors",
                      scan->bytes->name);
+  const uint32_t *sum = f.checksum_computed, *stored = f.checksum_stored;
+  if (memcmp(sum, stored, sizeof f.checksum_stored) != 0)
+    return kaon_fail(scan->ctx, KAON_ERR_CHECKSUM,
+                     "%s: the data have checksums %08x %08x but the file stores %08x %08x; copy it "
+                     "again, or make new vectors",
+                     scan->bytes->name, sum[0], sum[1], stored[0], stored[1]);
   return kaon_vector_import(v, k, c->part, KAON_BASIS_UKQCD);
 }
 
