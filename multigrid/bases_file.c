@@ -14,23 +14,12 @@
 #include "lib/grid/site_table.h"
 #include "lib/grid/slices.h"
 #include "lib/io/decimal.h"
-#include "lib/io/formats/content.h"
 #include "lib/io/scidac.h"
 #include "lib/math/half.h"
+#include "multigrid/bases_header.h"
 #include "multigrid/hierarchy.h"
 
 #define PROLOGUE "<?xml version=\"1.0\" encoding=\"UTF-8\"?>"
-#define ROOT "kaonMultigrid"
-enum { MOST_LEVELS = KAON_MULTIGRID_LEVELS, MOST_VECTORS = 32, MOST_BLOCK = 4096 };
-
-/* What the file says of itself. */
-typedef struct header {
-  int levels;
-  int extents[4], numbers; /* of level 0 */
-  int block[MOST_LEVELS - 1][4], vectors[MOST_LEVELS - 1];
-  double norm; /* of A, see norm_of */
-  int exact;   /* 1: A was in double precision */
-} header;
 
 /* ---- the operator ---- */
 
@@ -50,7 +39,8 @@ static kaon_status norm_of(const kaon_multigrid *mg, double *norm) {
 }
 
 /* Sums in other orders differ by less than 1e-12, links in single precision by 1e-6. */
-static kaon_status compare_operator(const kaon_multigrid *mg, const header *h, const char *path) {
+static kaon_status compare_operator(const kaon_multigrid *mg, const kaon_bases_header *h,
+                                    const char *path) {
   const double tolerance = h->exact && mg->A->precision == KAON_DOUBLE ? 1e-11 : 1e-5;
   double norm;
   KAON_TRY(norm_of(mg, &norm));
@@ -61,113 +51,6 @@ static kaon_status compare_operator(const kaon_multigrid *mg, const header *h, c
              "ones",
              kaon_short_path(path), h->norm, norm);
   return KAON_OK;
-}
-
-/* ---- the header ---- */
-
-static kaon_status bad_header(const kaon_scidac_scan *scan, const char *name) {
-  return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
-                   "%s: its header has no valid <%s>: the file is damaged; copy it again",
-                   scan->bytes->name, name);
-}
-
-static int integers(const kaon_xml *xml, const char *name, int count, int most, int *to) {
-  int64_t value[4 * MOST_LEVELS];
-  if (kaon_xml_integers(xml, name, value, count) != count) return 0;
-  for (int i = 0; i < count; i++) {
-    if (value[i] < 1 || value[i] > most) return 0;
-    to[i] = (int)value[i];
-  }
-  return 1;
-}
-
-static kaon_status parse_header(const kaon_scidac_scan *scan, const kaon_xml *xml, header *h) {
-  double digit;
-  int version, bits;
-  for (int mu = 0; mu < 4; mu++) h->extents[mu] = (int)scan->extents[mu];
-  if (!integers(xml, "version", 1, 1, &version)) return bad_header(scan, "version");
-  if (!integers(xml, "levels", 1, MOST_LEVELS, &h->levels) || h->levels < 2)
-    return bad_header(scan, "levels");
-  const int n = h->levels - 1;
-  if (!integers(xml, "numbers", 1, KAON_TRANSFER_REALS, &h->numbers))
-    return bad_header(scan, "numbers");
-  if (!integers(xml, "blocks", 4 * n, MOST_BLOCK, h->block[0])) return bad_header(scan, "blocks");
-  if (!integers(xml, "vectors", n, MOST_VECTORS, h->vectors)) return bad_header(scan, "vectors");
-  if (!integers(xml, "bits", 1, 64, &bits)) return bad_header(scan, "bits");
-  h->exact = bits == 64;
-  if (kaon_xml_decimal(xml, "norm", &h->norm, &digit) != 1) return bad_header(scan, "norm");
-  return KAON_OK;
-}
-
-/* Reads the header of an opened file. */
-static kaon_status read_header(const kaon_context *ctx, const kaon_bytes *bytes, header *h) {
-  kaon_scidac_scan scan;
-  kaon_scidac_record first;
-  int found;
-  char text[KAON_CONTENT];
-  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
-  *h = (header){0};
-  kaon_scidac_open(ctx, bytes, &scan);
-  KAON_TRY(kaon_scidac_next(&scan, &first, &found));
-  KAON_TRY(
-      kaon_scidac_user_xml(&scan, "scidac-file-xml", scan.file_xml, scan.file_xml_length, &xml));
-  if (found && scan.has_extents && strcmp(kaon_xml_root(&xml), ROOT) == 0)
-    return parse_header(&scan, &xml, h);
-  return kaon_fail(ctx, KAON_ERR_FORMAT,
-                   "%s: it is %s; but vectors of multigrid, as kaon_multigrid_save() writes them, "
-                   "belong here; give such a file",
-                   bytes->name, kaon_content_name(ctx, bytes, text));
-}
-
-/* An option that is 0 becomes the file's. */
-static kaon_status take(const kaon_context *ctx, const char *name, const char *what, int level,
-                        int file, int *option) {
-  if (*option == 0) *option = file;
-  if (*option == file) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                   "%s: %s of level %d is %d there, but the options ask for %d; leave it 0, which "
-                   "takes the file's, or make new vectors",
-                   name, what, level, file, *option);
-}
-
-static kaon_status take_levels(const kaon_context *ctx, const char *name, const header *h,
-                               kaon_multigrid_options *o) {
-  static const char *const blocks[4] = {"block in x", "block in y", "block in z", "block in t"};
-  if (o->levels == 0) o->levels = h->levels;
-  if (o->levels != h->levels)
-    return kaon_fail(
-        ctx, KAON_ERR_ARGUMENT,
-        "%s: it has %d levels, but the options ask for %d; leave levels 0, which takes "
-        "the file's, or make new vectors",
-        name, h->levels, o->levels);
-  for (int l = 0; l + 1 < h->levels; l++) {
-    KAON_TRY(take(ctx, name, "the number of vectors", l, h->vectors[l], &o->vectors[l]));
-    for (int mu = 0; mu < 4; mu++)
-      KAON_TRY(take(ctx, name, blocks[mu], l, h->block[l][mu], &o->block[l][mu]));
-  }
-  return KAON_OK;
-}
-
-static kaon_status complete(const kaon_context *ctx, const kaon_bytes *bytes, const int n[4],
-                            kaon_multigrid_options *options) {
-  header h;
-  KAON_TRY(read_header(ctx, bytes, &h));
-  const int *m = h.extents;
-  if (memcmp(m, n, sizeof h.extents) != 0)
-    return kaon_fail(ctx, KAON_ERR_SHAPE,
-                     "%s: its vectors are for a lattice of %dx%dx%dx%d, but the operator's is "
-                     "%dx%dx%dx%d; load them for one of theirs, or make new ones",
-                     bytes->name, m[0], m[1], m[2], m[3], n[0], n[1], n[2], n[3]);
-  return take_levels(ctx, bytes->name, &h, options);
-}
-
-kaon_status kaon_bases_complete(const kaon_context *ctx, const char *path, const int whole[4],
-                                kaon_multigrid_options *options) {
-  kaon_bytes bytes;
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  const kaon_status status = complete(ctx, &bytes, whole, options);
-  kaon_bytes_close(&bytes);
-  return status;
 }
 
 /* ---- a column in host memory ---- */
@@ -235,8 +118,8 @@ static kaon_status read_columns(kaon_scidac_scan *scan, kaon_vector *v) {
 
 static kaon_status read_levels(kaon_multigrid *mg, const kaon_bytes *bytes, const char *path) {
   kaon_scidac_scan scan;
-  header h;
-  KAON_TRY(read_header(mg->A->ctx, bytes, &h));
+  kaon_bases_header h;
+  KAON_TRY(kaon_bases_header_read(mg->A->ctx, bytes, &h));
   const int numbers = mg->A->space->ncomp / 2;
   if (h.numbers != numbers)
     return kaon_fail(
@@ -359,10 +242,10 @@ static void describe(const kaon_multigrid *mg, double norm, size_t room, char *x
     snprintf(vectors + of, sizeof vectors - of, "%d ", o->vectors[l]);
   }
   kaon_decimal_printf(xml, room,
-                      PROLOGUE "<" ROOT
+                      PROLOGUE "<" KAON_BASES_ROOT
                                "><version>1</version><levels>%d</levels><numbers>%d"
                                "</numbers><blocks>%s</blocks><vectors>%s</vectors><operator>%s"
-                               "</operator><bits>%d</bits><norm>%.17g</norm></" ROOT ">",
+                               "</operator><bits>%d</bits><norm>%.17g</norm></" KAON_BASES_ROOT ">",
                       o->levels, mg->A->space->ncomp / 2, blocks, vectors, mg->A->ops->name,
                       mg->A->precision == KAON_DOUBLE ? 64 : 32, norm);
 }
@@ -393,6 +276,15 @@ kaon_status kaon_bases_write(const kaon_multigrid *mg, const char *path) {
 }
 
 /* ---- the options of a file ---- */
+
+kaon_status kaon_bases_complete(const kaon_context *ctx, const char *path, const int whole[4],
+                                kaon_multigrid_options *options) {
+  kaon_bytes bytes;
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  const kaon_status status = kaon_bases_header_take(ctx, &bytes, whole, options);
+  kaon_bytes_close(&bytes);
+  return status;
+}
 
 kaon_status kaon_multigrid_probe(const kaon_context *ctx, const char *path, const int extents[4],
                                  kaon_multigrid_options *options) {
