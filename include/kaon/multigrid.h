@@ -159,7 +159,7 @@ KAON_API kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int exte
 KAON_API kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how);
 /** Tells K how a solve with it went, for AUTO: `reports` of its `columns`, as kaon_solver_solve()
  * filled them. Columns that a monitor cancelled do not count. Every rank calls it. Any number of
- * solves may be reported, of one kind or the same kinds after each update. Local. Errors: ARGUMENT
+ * solves may be reported, the same kinds after each update. Local. Errors: ARGUMENT
  * (K was not made by kaon_multigrid_create(); no column). */
 KAON_API kaon_status kaon_multigrid_solved(kaon_operator *K, const kaon_column_report *reports,
                                            int columns);
@@ -174,7 +174,9 @@ KAON_API kaon_status kaon_multigrid_solved(kaon_operator *K, const kaon_column_r
 /** Writes the bases of K. The file appears whole or not at all. Collective. Errors: ARGUMENT (K was
  * not made by kaon_multigrid_create()), STALE, IO, NOT_FINITE, MEMORY. */
 KAON_API kaon_status kaon_multigrid_save(const kaon_operator *K, const char *path);
-/** As kaon_multigrid_create(), with the bases of a file in the place of the set-up, as by UPDATE. `options` NULL: the defaults. Levels, aggregates and numbers of vectors that are 0 are those of the file.
+/** As kaon_multigrid_create(), but begins with the bases of a file and does what UPDATE does, which
+ * takes a small part of a set-up. `options` NULL: the defaults. Levels, aggregates and numbers of
+ * vectors that are 0 are those of the file.
  *
  * With the options of the K that was saved, and the same A, rank grid and instruction set, K has
  * the same bits. Where the file is of an A with other links or parameters, the log has a warning,
