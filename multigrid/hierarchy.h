@@ -7,6 +7,7 @@
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
 #include "multigrid/dense_level.h"
+#include "multigrid/refresh.h"
 #include "multigrid/transfer.h"
 
 /* What an application to a given number of columns needs. It is retained (lib/operator/workspace.h
@@ -28,6 +29,7 @@ typedef struct kaon_mg_level {
   /* Absent on the coarsest level. */
   kaon_aggregates *aggregates;
   kaon_transfer *transfer;
+  kaon_transfer *rounded; /* set-up of level 0: the cycle's, in lower precision, or NULL */
   struct kaon_mg_level *below;
   kaon_vector *coordinates; /* of the candidates in the basis: n columns of the level below */
   int64_t unknowns;         /* complex numbers of the whole lattice */
@@ -41,6 +43,7 @@ typedef struct kaon_multigrid {
   kaon_multigrid_options options; /* without zeros that stand for defaults */
   kaon_operator *A;               /* the user's; retained */
   int lost;                       /* 1: the last set-up failed, so the bases mean nothing */
+  kaon_refresh_rule rule;
   kaon_mg_level level[KAON_MULTIGRID_LEVELS];
   kaon_multigrid_info info;
 } kaon_multigrid;
@@ -90,6 +93,13 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
 /* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision.
- * rounds: of improvement. fresh: begin with random vectors, else with the present bases.
- * Collective. */
+ * rounds: of improvement. fresh: begin with random vectors, else with the present bases, which
+ * stay as they are with 0 rounds. Collective. */
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh);
+
+/* Files of bases (bases_file.c). complete: kaon_multigrid_probe. read: into the levels of *mg, for
+ * which the options were completed by this file. */
+kaon_status kaon_bases_complete(const kaon_context *ctx, const char *path, const int whole[4],
+                                kaon_multigrid_options *options);
+kaon_status kaon_bases_read(kaon_multigrid *mg, const char *path);
+kaon_status kaon_bases_write(const kaon_multigrid *mg, const char *path);

@@ -91,18 +91,21 @@ static kaon_status single_level(kaon_multigrid *mg, kaon_mg_level *made) {
   KAON_TRY(kaon_transfer_create(made->aggregates, made->A->space,
                                 kaon_couplings_of(made->A)->halves, made->vectors, KAON_SINGLE,
                                 &made->transfer));
+  made->rounded = level->transfer;
   KAON_TRY(kaon_vector_copy(made->transfer->basis, level->transfer->basis));
   return kaon_cycle_create(made);
 }
 
-/* The set-up is in single precision. Where level 0 is not, it is made for a level that is, and the
- * basis rounded at the end. What solvers may have recorded stays in place. */
+/* The set-up is in single precision. Where level 0 is not, it is made for a level that is, whose
+ * bases are rounded. What solvers may have recorded stays in place. */
 static kaon_status set_up_level_0(kaon_multigrid *mg, int rounds, int fresh) {
   kaon_mg_level *level = &mg->level[0], single;
-  if (level->A->precision == KAON_SINGLE) return kaon_multigrid_setup(mg, level, rounds, fresh);
+  if (level->A->precision == KAON_SINGLE) {
+    KAON_TRY(kaon_multigrid_setup(mg, level, rounds, fresh));
+    return kaon_level_reduce(level);
+  }
   kaon_status status = single_level(mg, &single);
   if (status == KAON_OK) status = kaon_multigrid_setup(mg, &single, rounds, fresh);
-  if (status == KAON_OK) status = kaon_vector_copy(level->transfer->basis, single.transfer->basis);
   release_cycle(&single);
   return status == KAON_OK ? kaon_level_reduce(level) : status;
 }
@@ -165,7 +168,9 @@ static kaon_status check(const kaon_operator *A) {
       A->ops->name);
 }
 
-static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options, kaon_operator *K) {
+/* path NULL: bases from random vectors, else from the file. */
+static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options, const char *path,
+                        kaon_operator *K) {
   kaon_multigrid *mg = K->self;
   mg->options = *options;
   mg->A = A;
@@ -174,16 +179,18 @@ static kaon_status make(kaon_operator *A, const kaon_multigrid_options *options,
       A->ctx, kaon_revision_create(A->ctx, "multigrid", "kaon_multigrid_update", &K->revision)));
   kaon_made_of(K->revision, A->revision);
   const kaon_lattice *lattice = A->space->lattice;
+  if (path != NULL) KAON_TRY(kaon_bases_complete(A->ctx, path, lattice->global, &mg->options));
   KAON_TRY(kaon_multigrid_complete(A->ctx, lattice->extents, lattice->global, &mg->options));
   KAON_TRY(build(mg));
-  return set_up(mg, mg->options.setup, 1);
+  mg->rule.last = path != NULL ? KAON_MULTIGRID_UPDATE : KAON_MULTIGRID_REBUILD;
+  if (path == NULL) return set_up(mg, mg->options.setup, 1);
+  KAON_TRY(kaon_bases_read(mg, path));
+  return set_up(mg, 0, 0);
 }
 
-kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
-                                  kaon_operator **K) {
+static kaon_status create(kaon_operator *A, const kaon_multigrid_options *options, const char *path,
+                          kaon_operator **K) {
   kaon_multigrid_options own;
-  if (K != NULL) *K = NULL;
-  KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_MULTIGRID, options, &own, NULL, 0));
   KAON_TRY(check(A));
   kaon_operator *made = kaon_operator_new((kaon_operator){.ops = &multigrid_ops,
@@ -193,11 +200,25 @@ kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options
                                                           .exponent = -A->exponent},
                                           sizeof(kaon_multigrid));
   kaon_status status = KAON_AGREE_MEMORY(A->ctx, made != NULL, "multigrid: out of host memory");
-  if (status == KAON_OK) status = make(A, &own, made);
+  if (status == KAON_OK) status = make(A, &own, path, made);
   status = kaon_agree(A->ctx, status);
   *K = made;
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
+}
+
+kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
+                                  kaon_operator **K) {
+  if (K != NULL) *K = NULL;
+  KAON_ENTER(KAON_OF(A), A, K);
+  return create(A, options, NULL, K);
+}
+
+kaon_status kaon_multigrid_load(kaon_operator *A, const kaon_multigrid_options *options,
+                                const char *path, kaon_operator **K) {
+  if (K != NULL) *K = NULL;
+  KAON_ENTER(KAON_OF(A), A, path, K);
+  return create(A, options, path, K);
 }
 
 /* ---- queries ---- */
@@ -214,6 +235,7 @@ kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info 
   KAON_TRY(kaon_output_check(K->ctx, "kaon_multigrid_info", info));
   const kaon_multigrid *mg = K->self;
   kaon_multigrid_info made = mg->info;
+  made.last = mg->rule.last;
   const kaon_space *space = mg->A->space;
   kaon_multigrid_count(K->ctx, space->lattice->extents, space->lattice->global, space->ncomp,
                        &mg->options, &made);
@@ -221,21 +243,56 @@ kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info 
   return KAON_OK;
 }
 
+kaon_status kaon_multigrid_save(const kaon_operator *K, const char *path) {
+  KAON_ENTER(KAON_OF(K), K, path);
+  KAON_TRY(check_multigrid(K, "multigrid save"));
+  KAON_TRY(kaon_current(K->revision));
+  return kaon_agree(K->ctx, kaon_bases_write(K->self, path));
+}
+
+/* ---- updates ---- */
+
+static kaon_status update(kaon_multigrid *mg, kaon_multigrid_refresh how) {
+  if (how == KAON_MULTIGRID_REUSE) return KAON_OK;
+  mg->info = (kaon_multigrid_info){.size = 0};
+  const int fresh = how == KAON_MULTIGRID_REBUILD;
+  const kaon_status status =
+      set_up(mg, fresh ? mg->options.setup : how == KAON_MULTIGRID_REFRESH, fresh);
+  mg->lost = status != KAON_OK;
+  return status;
+}
+
 kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how) {
   KAON_ENTER(KAON_OF(K), K);
   KAON_TRY(check_multigrid(K, "multigrid update"));
-  if (how < KAON_MULTIGRID_UPDATE || how > KAON_MULTIGRID_REBUILD)
-    return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
-                     "multigrid update: how is %d, but must be 0 (update), 1 (refresh) or 2 "
-                     "(rebuild)",
-                     (int)how);
   kaon_multigrid *mg = K->self;
+  kaon_status status = KAON_OK;
+  if (how < KAON_MULTIGRID_REUSE || how > KAON_MULTIGRID_AUTO)
+    status = kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                       "multigrid update: how is %d, but must be 0 (reuse), 1 (update), 2 "
+                       "(refresh), 3 (rebuild) or 4 (auto)",
+                       (int)how);
+  if (how == KAON_MULTIGRID_AUTO) how = kaon_refresh_choose(&mg->rule);
+  if (mg->lost) how = KAON_MULTIGRID_REBUILD;
+  const kaon_argument chosen = kaon_whole("how", how);
+  KAON_TRY(kaon_same(K->ctx, status, "multigrid update", &chosen, 1));
   KAON_TRY(kaon_current(mg->A->revision));
-  mg->info = (kaon_multigrid_info){.size = 0};
-  const int rebuild = how == KAON_MULTIGRID_REBUILD || mg->lost;
-  const int rounds = rebuild ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
-  const kaon_status status = set_up(mg, rounds, rebuild);
-  mg->lost = status != KAON_OK;
+  status = update(mg, how);
+  if (status == KAON_OK) kaon_refresh_updated(&mg->rule, how);
   kaon_made_anew(K->revision, status);
   return status;
+}
+
+kaon_status kaon_multigrid_solved(kaon_operator *K, const kaon_column_report *reports,
+                                  int columns) {
+  KAON_ENTER(KAON_OF(K), K, reports);
+  KAON_TRY(check_multigrid(K, "multigrid solved"));
+  if (columns < 1)
+    return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                     "multigrid solved: %d columns, but at least 1 is needed", columns);
+  for (int k = 0; k < columns; k++)
+    if (reports[k].reason != KAON_CANCELLED)
+      kaon_refresh_solved(&((kaon_multigrid *)K->self)->rule, reports[k].iterations,
+                          reports[k].reason == KAON_CONVERGED);
+  return KAON_OK;
 }

@@ -12,10 +12,9 @@
 
 enum { SMOOTHINGS = 3 };
 
-/* Where the candidates of a lower level come from. RANDOM and ABOVE take those of the level above,
- * restricted. If the level has more, RANDOM adds random vectors, ABOVE the level's former ones. OWN
- * keeps all of the level's former ones. */
-typedef enum origin { FROM_RANDOM, FROM_ABOVE, FROM_OWN } origin;
+/* Where the candidates of a lower level come from: those of the level above, restricted. If the
+ * level has more, RANDOM adds random vectors, ABOVE the level's former ones. */
+typedef enum origin { FROM_RANDOM, FROM_ABOVE } origin;
 
 /* Vectors of a level during the set-up, in its precision: n columns each. */
 typedef struct candidates {
@@ -38,23 +37,37 @@ static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *
                    d->vector, level->number, d->site[0], d->site[1], d->site[2], d->site[3]);
 }
 
+/* The numbers of the level below, from V and A's present ones. w: n columns, overwritten. */
+static kaon_status project(kaon_multigrid *mg, kaon_mg_level *level, kaon_vector *w) {
+  kaon_mg_level *below = level->below;
+  double clock = kaon_seconds();
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
+  KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, w->nrhs, &half));
+  KAON_TRY(kaon_galerkin(level->A, level->transfer, half, w, kaon_coarse_links_of(below->A)));
+  KAON_TRY(kaon_coarse_update(below->A));
+  note(mg, level, &clock, &mg->info.galerkin);
+  return KAON_OK;
+}
+
+/* The cycle's own basis, and V as that one has it: coarse matrices and cycle have one basis. */
+static kaon_status round_basis(const kaon_mg_level *level) {
+  if (level->rounded == NULL) return KAON_OK;
+  KAON_TRY(kaon_vector_copy(level->rounded->basis, level->transfer->basis));
+  return kaon_vector_copy(level->transfer->basis, level->rounded->basis);
+}
+
 /* V from the candidates, and the numbers of the level below. */
 static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c) {
   kaon_dependence where = {-1, {0, 0, 0, 0}};
-  kaon_mg_level *below = level->below;
   double clock = kaon_seconds();
   KAON_TRY(kaon_vector_copy(c->w, c->v));
   const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
   if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
   KAON_TRY(status);
-  note(mg, level, &clock, &mg->info.orthonormalise);
+  KAON_TRY(round_basis(level));
   KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
-  KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
-  KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, c->v->nrhs, &half));
-  KAON_TRY(kaon_galerkin(level->A, level->transfer, half, c->w, kaon_coarse_links_of(below->A)));
-  KAON_TRY(kaon_coarse_update(below->A));
-  note(mg, level, &clock, &mg->info.galerkin);
-  return KAON_OK;
+  note(mg, level, &clock, &mg->info.orthonormalise);
+  return project(mg, level, c->w);
 }
 
 kaon_status kaon_level_reduce(kaon_mg_level *level) {
@@ -123,7 +136,6 @@ static kaon_status begin(const kaon_multigrid *mg, const kaon_mg_level *above,
     KAON_TRY(kaon_random_columns(v, n, mg->options.seed + (uint64_t)level->number));
   else
     KAON_TRY(kaon_transfer_prolong(level->transfer, level->coordinates, 0, v, NULL));
-  if (from == FROM_OWN) return KAON_OK;
   KAON_TRY(kaon_vector_copy_columns(v, 0, above->coordinates, 0, n));
   return kaon_normalise_columns(v);
 }
@@ -155,17 +167,36 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
   return status;
 }
 
+/* All matrices again, from the present bases. */
+static kaon_status follow(kaon_multigrid *mg, kaon_mg_level *level) {
+  kaon_mg_level *below = level->below;
+  kaon_vector *w = NULL;
+  KAON_TRY(
+      kaon_vector_create(level->ctx, level->A->space, level->A->precision, level->vectors, &w));
+  const kaon_status status = project(mg, level, w);
+  kaon_vector_destroy(&w);
+  KAON_TRY(status);
+  if (below->below == NULL) return invert_coarsest(mg, below);
+  KAON_TRY(kaon_level_reduce(below));
+  return follow(mg, below);
+}
+
+/* Candidates to begin with. */
+static kaon_status begin_top(kaon_multigrid *mg, kaon_mg_level *top, candidates *c, int fresh) {
+  KAON_TRY(take(top, c));
+  if (!fresh) return kaon_transfer_prolong(top->transfer, top->coordinates, 0, c->v, NULL);
+  KAON_TRY(kaon_random_columns(c->v, 0, mg->options.seed));
+  KAON_TRY(smooth(mg, top, c, SMOOTHINGS));
+  return descend(mg, top, c, 0, FROM_RANDOM);
+}
+
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh) {
   candidates c = {NULL, NULL};
   const double start = kaon_seconds();
-  kaon_status status = kaon_level_reduce(top);
-  if (status == KAON_OK) status = take(top, &c);
-  if (status == KAON_OK && fresh) status = kaon_random_columns(c.v, 0, mg->options.seed);
-  if (status == KAON_OK && fresh) status = smooth(mg, top, &c, SMOOTHINGS);
-  if (status == KAON_OK && !fresh)
-    status = kaon_transfer_prolong(top->transfer, top->coordinates, 0, c.v, NULL);
-  if (status == KAON_OK) status = descend(mg, top, &c, 0, fresh ? FROM_RANDOM : FROM_OWN);
-  if (status == KAON_OK) status = improve_level(mg, top, &c, rounds);
+  const int improves = fresh || rounds > 0;
+  kaon_status status = improves ? kaon_level_reduce(top) : follow(mg, top);
+  if (status == KAON_OK && improves) status = begin_top(mg, top, &c, fresh);
+  if (status == KAON_OK && improves) status = improve_level(mg, top, &c, rounds);
   release(&c);
   mg->info.seconds += kaon_seconds() - start;
   return kaon_agree(top->ctx, status);

@@ -8,13 +8,14 @@ set -eu
 seconds=${1:?usage: fuzz.sh SECONDS [FOLDER [HARNESS]]}
 source=$(cd "$(dirname "$0")/.." && pwd)
 folder=${2:-$source/build-fuzz}
-harnesses="nersc lime milc openqcd detect scidac propagator market rational"
+harnesses="nersc lime milc openqcd detect scidac propagator market rational multigrid"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
 sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c $source/lib/comm/agree.c $source/tests/fuzz/no_context.c"
 for file in error options options_table output; do sources="$sources $source/lib/core/$file.c"; done
 matrices="$(ls "$source"/sparse/files/market_*.c) $source/sparse/storage/csr.c $source/sparse/ranks/rank_rows.c"
 rational=$source/solvers/shifts/rational_file.c
+bases=$source/multigrid/bases_header.c
 
 # fuzz HARNESS: one run; prints a summary, or the last lines of a failure.
 fuzz() {
@@ -40,13 +41,13 @@ at_once() { xargs -P "$(nproc)" -I {} "$@"; }
 objects() { for file in "$@"; do echo "$folder/objects/$(basename "$file" .c).o"; done; }
 
 # Each source is compiled once, with the instrumentation that all harnesses need.
-for file in $sources $matrices $rational "$source"/tests/fuzz/fuzz_*.c "$source/tests/fuzz/make_corpus.c"; do echo "$file"; done |
+for file in $sources $matrices $rational $bases "$source"/tests/fuzz/fuzz_*.c "$source/tests/fuzz/make_corpus.c"; do echo "$file"; done |
   at_once sh -c "$compiler $flags -fsanitize=fuzzer-no-link,address,undefined -c \"\$1\" -o \"$folder/objects/\$(basename \"\$1\" .c).o\"" sh {}
 # shellcheck disable=SC2046,SC2086
 "$compiler" -fsanitize=fuzzer-no-link,address,undefined $(objects make_corpus.c $sources $matrices) -lexpat -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
-  case $h in market) more=$matrices ;; rational) more=$rational ;; *) more= ;; esac
+  case $h in market) more=$matrices ;; rational) more=$rational ;; multigrid) more=$bases ;; *) more= ;; esac
   # shellcheck disable=SC2046,SC2086
   "$compiler" -fsanitize=fuzzer,address,undefined $(objects "fuzz_$h.c" $sources $more) -lexpat -lz -lm -o "$folder/fuzz_$h"
 done

@@ -211,7 +211,7 @@ static const struct {
     {"chebyshev", chebyshev, 4, 2, ALL, 0, " kaon_precond_chebyshev "},
     {"schwarz", schwarz, 0, 3, SPINORS, COLOURS, " kaon_schwarz_create "},
     {"multigrid", multigrid, 6, 2, SPINORS & ~(1 << DOMAIN_WALL),
-     COLOURS | 1 << DOMAIN_WALL | 1 << SHELL, " kaon_multigrid_create "},
+     COLOURS | 1 << DOMAIN_WALL | 1 << SHELL, " kaon_multigrid_create kaon_multigrid_load "},
     {"inverse", inverse, 4, 2, ALL, 0, " kaon_solver_as_operator "},
     {"solver", solver, 0, 2, ALL, 0, " kaon_solver_create "},
     {"relaxation", relaxation, 2, 2, 1 << SHELL, 0, ""},

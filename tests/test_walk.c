@@ -42,8 +42,8 @@ static struct {
   void *arrays[4];
   char text[256], folder[PATH];
   char out[PATH + 32], matrix_out[PATH + 32], gauge_file[PATH + 32], propagator_file[PATH + 32],
-      matrix_file[PATH + 32], array_file[PATH + 32], vectors_file[PATH + 32],
-      rational_file[PATH + 32];
+      multigrid_file[PATH + 32], matrix_file[PATH + 32], array_file[PATH + 32],
+      vectors_file[PATH + 32], rational_file[PATH + 32];
   kaon_solver_options solver_options;
   kaon_schwarz_options schwarz_options;
   kaon_multigrid_options multigrid_options;
@@ -365,6 +365,7 @@ static void write_files(void) {
   name_file(w.matrix_out, "out.mtx");
   name_file(w.gauge_file, "gauge");
   name_file(w.propagator_file, "propagator");
+  name_file(w.multigrid_file, "multigrid");
   name_file(w.matrix_file, "matrix.mtx");
   name_file(w.array_file, "array.mtx");
   name_file(w.vectors_file, "vectors");
@@ -372,6 +373,7 @@ static void write_files(void) {
   w.propagator_options = (kaon_propagator_write_options)KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
   memcpy(w.propagator_options.extents, four, sizeof four);
   must(NULL, kaon_gauge_write(w.own, w.gauge_file, NULL));
+  must(NULL, kaon_multigrid_save(w.multigrid, w.multigrid_file));
   must(NULL, kaon_propagator_file_write(NULL, w.propagator_file, &w.propagator_options,
                                         walk_spinor_get, walk_source_get, NULL));
   must(NULL, kaon_matrix_write(w.matrix, w.matrix_file));

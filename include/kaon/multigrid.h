@@ -74,6 +74,26 @@ typedef struct kaon_multigrid_options {
 KAON_API kaon_status kaon_multigrid_create(kaon_operator *A, const kaon_multigrid_options *options,
                                            kaon_operator **K);
 
+/** What kaon_multigrid_update() does.
+ *
+ * - REUSE: nothing. Coarse levels stay those of the former A, which only costs steps; the smoother
+ *   has the numbers of the present one
+ * - UPDATE: the same bases; the coarse operators are made again
+ * - REFRESH: one round of the set-up, with the former coarse operators, improves the bases; then
+ *   UPDATE
+ * - REBUILD: everything from random vectors
+ * - AUTO: by the solves that kaon_multigrid_solved() was told of. REBUILD after a solve that did not
+ *   converge. If the slowest solve since the last call took more than 1.5 times the steps of the
+ *   slowest one after the last REBUILD, creation or load: REFRESH, or REBUILD if the last call was
+ *   a REFRESH. Else UPDATE */
+typedef enum kaon_multigrid_refresh {
+  KAON_MULTIGRID_REUSE,
+  KAON_MULTIGRID_UPDATE,
+  KAON_MULTIGRID_REFRESH,
+  KAON_MULTIGRID_REBUILD,
+  KAON_MULTIGRID_AUTO
+} kaon_multigrid_refresh;
+
 /** One level of kaon_multigrid_info. */
 typedef struct kaon_multigrid_level {
   int extents[4];            /**< of the whole lattice of this level */
@@ -101,6 +121,8 @@ typedef struct kaon_multigrid_info {
   double orthonormalise;
   double galerkin; /**< hops and restrictions */
   double dense;
+  kaon_multigrid_refresh last; /**< what kaon_multigrid_update() did last; before it, REBUILD, or
+                                    UPDATE after kaon_multigrid_load() */
 } kaon_multigrid_info;
 /** Initial value. */
 #define KAON_MULTIGRID_INFO_INIT KAON_SIZED(kaon_multigrid_info)
@@ -116,20 +138,62 @@ KAON_API kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int exte
                                          const int grid[4], const kaon_multigrid_options *options,
                                          kaon_multigrid_info *info);
 
-/** What kaon_multigrid_update() does after A has changed.
+/** @name Operators that change
+ * K is STALE after kaon_dirac_update() until kaon_multigrid_update(). In molecular dynamics:
+ * @code
+ *   kaon_dirac_update(A);
+ *   kaon_multigrid_update(K, KAON_MULTIGRID_AUTO);
+ *   kaon_solver_solve(solver, b, x, reports, NULL);
+ *   kaon_multigrid_solved(K, reports, columns);
+ * @endcode
+ * After a solve that failed, the second to fourth line once more rebuild K and solve again.
  *
- * - UPDATE: the same basis; the coarse operators are made again
- * - REFRESH: one round of the set-up improves the basis first
- * - REBUILD: everything from random vectors */
-typedef enum kaon_multigrid_refresh {
-  KAON_MULTIGRID_UPDATE,
-  KAON_MULTIGRID_REFRESH,
-  KAON_MULTIGRID_REBUILD
-} kaon_multigrid_refresh;
+ * Several masses can share one K: a solver of another operator on the same lattice takes it as its
+ * preconditioner. K approximates the inverse of its own A, so steps grow with the difference; make
+ * K for the lightest mass. K is STALE when its own A is. */
+/** @{ */
+
 /** Follows a change of A (kaon_dirac_update()). Until then K is STALE. Solvers that have K go on with
- * it. After a failure K is STALE, and the next call rebuilds. Collective. Errors: those of
- * kaon_multigrid_create(). */
+ * it. After a failure K is STALE, and the next call rebuilds. kaon_multigrid_describe() says what AUTO
+ * did. Collective. Errors: those of kaon_multigrid_create(). */
 KAON_API kaon_status kaon_multigrid_update(kaon_operator *K, kaon_multigrid_refresh how);
+/** Tells K how a solve with it went, for AUTO: `reports` of its `columns`, as kaon_solver_solve()
+ * filled them. Columns that a monitor cancelled do not count. Every rank calls it. Any number of
+ * solves may be reported, the same kinds after each update. Local. Errors: ARGUMENT
+ * (K was not made by kaon_multigrid_create(); no column). */
+KAON_API kaon_status kaon_multigrid_solved(kaon_operator *K, const kaon_column_report *reports,
+                                           int columns);
+/** @} */
+
+/** @name Files
+ * The bases of all levels in one SciDAC/LIME file (docs/files.md). Set-ups are dear, and files of
+ * one lattice, action and mass serve later jobs, on any grid of ranks whose parts the aggregates
+ * divide. */
+/** @{ */
+
+/** Writes the bases of K. The file appears whole or not at all. Collective. Errors: ARGUMENT (K was
+ * not made by kaon_multigrid_create()), STALE, IO, NOT_FINITE, MEMORY. */
+KAON_API kaon_status kaon_multigrid_save(const kaon_operator *K, const char *path);
+/** As kaon_multigrid_create(), but begins with the bases of a file and does what UPDATE does, which
+ * takes a small part of a set-up. `options` NULL: the defaults. Levels, aggregates and numbers of
+ * vectors that are 0 are those of the file.
+ *
+ * With the options of the K that was saved, and the same A, rank grid and instruction set, K has
+ * the same bits. Where the file is of an A with other links or parameters, the log has a warning,
+ * and kaon_multigrid_update() with REFRESH adapts the bases.
+ *
+ * A is retained. Collective. Errors: those of kaon_multigrid_create(); IO, FORMAT (damaged, or of
+ * another kind), CHECKSUM, NOT_FINITE, SHAPE (of another lattice, or other numbers a site),
+ * ARGUMENT (options that differ from the file). */
+KAON_API kaon_status kaon_multigrid_load(kaon_operator *A, const kaon_multigrid_options *options,
+                                         const char *path, kaon_operator **K);
+/** Completes options by a file, for kaon_multigrid_plan(): levels, aggregates and numbers of vectors
+ * that are 0 become those of the file. `extents`: of the operator's whole lattice. `ctx` may be
+ * NULL; with a context of several ranks it is collective. Errors: IO, FORMAT, SHAPE, ARGUMENT,
+ * likewise. */
+KAON_API kaon_status kaon_multigrid_probe(const kaon_context *ctx, const char *path,
+                                          const int extents[4], kaon_multigrid_options *options);
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -98,6 +98,10 @@ kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_byt
                                          int reals, int ignore_checksum, kaon_scidac_field *field,
                                          kaon_site_put *put, void *sink);
 
+/* Reads the next such field of a scan, likewise. Errors: also FORMAT if there is none. */
+kaon_status kaon_scidac_field_next(kaon_scidac_scan *scan, int reals, int ignore_checksum,
+                                   kaon_scidac_field *field, kaon_site_put *put, void *sink);
+
 /* Reads all such fields of a file, one after the other (columns of vectors). `done` is called after
  * each, with its index from 0; its error ends the reading. put NULL: only the headers. Errors:
  * those of one field. */

@@ -108,22 +108,29 @@ static kaon_status read_field(const kaon_scidac_scan *scan, const kaon_scidac_re
   return field_final_checks(scan, record, &reader, ignore_checksum);
 }
 
-kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
-                                         int reals, int ignore_checksum, kaon_scidac_field *field,
-                                         kaon_site_put *put, void *sink) {
-  kaon_scidac_scan scan;
+static kaon_status no_field(const kaon_scidac_scan *scan) {
+  return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
+                   "%s: has no lattice field record; check what the file holds", scan->bytes->name);
+}
+
+kaon_status kaon_scidac_field_next(kaon_scidac_scan *scan, int reals, int ignore_checksum,
+                                   kaon_scidac_field *field, kaon_site_put *put, void *sink) {
   kaon_scidac_record record;
   kaon_site_layout layout;
   int found;
   memset(field, 0, sizeof *field);
+  KAON_TRY(next_field(scan, &record, &found));
+  if (!found) return no_field(scan);
+  KAON_TRY(describe_field(scan, &record, reals, &layout, field));
+  return read_field(scan, &record, &layout, ignore_checksum, field, put, sink);
+}
+
+kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
+                                         int reals, int ignore_checksum, kaon_scidac_field *field,
+                                         kaon_site_put *put, void *sink) {
+  kaon_scidac_scan scan;
   kaon_scidac_open(ctx, bytes, &scan);
-  KAON_TRY(next_field(&scan, &record, &found));
-  if (!found) {
-    return kaon_fail(ctx, KAON_ERR_FORMAT,
-                     "%s: has no lattice field record; check what the file holds", bytes->name);
-  }
-  KAON_TRY(describe_field(&scan, &record, reals, &layout, field));
-  return read_field(&scan, &record, &layout, ignore_checksum, field, put, sink);
+  return kaon_scidac_field_next(&scan, reals, ignore_checksum, field, put, sink);
 }
 
 static kaon_status read_title(kaon_scidac_scan *scan, const kaon_scidac_record *record,
@@ -154,9 +161,7 @@ kaon_status kaon_scidac_fields_bytes_read(const kaon_context *ctx, const kaon_by
     KAON_TRY(read_field(&scan, &record, &layout, ignore_checksum, &fields->field, put, sink));
     KAON_TRY(done(sink, fields->count));
   }
-  if (fields->count > 0) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_FORMAT,
-                   "%s: has no lattice field record; check what the file holds", bytes->name);
+  return fields->count > 0 ? KAON_OK : no_field(&scan);
 }
 
 kaon_status kaon_scidac_fields_read(const kaon_context *ctx, const char *path, int reals,

@@ -126,6 +126,23 @@ static int make_fields(const char *folder) {
   return 0;
 }
 
+static int make_bases(const char *folder) {
+  static const kaon_scidac_type type = {"USQCD_F3_DiracFermion", 32, 3, 4, 24, 1};
+  static const char header[] =
+      "<kaonMultigrid><version>1</version><levels>3</levels><numbers>12</numbers>"
+      "<blocks>2 2 2 2 1 1 1 1</blocks><vectors>1 2</vectors><operator>dirac</operator>"
+      "<bits>64</bits><norm>1.25</norm></kaonMultigrid>";
+  char path[512];
+  int reals = 24;
+  kaon_atomic_file *file;
+  snprintf(path, sizeof path, "%s/multigrid/seed", folder);
+  if (failed(kaon_atomic_open(NULL, path, &file))) return 1;
+  const kaon_scidac_output out = {NULL, file, extents, "then"};
+  if (failed(kaon_scidac_write_file(file, extents, header))) return 1;
+  if (failed(kaon_scidac_write_field(&out, &type, "basis", 0, NULL, get_site, &reals))) return 1;
+  return failed(kaon_atomic_commit(&file));
+}
+
 /* Of every kind, plain and compressed. */
 static int make_matrices(const char *folder) {
   static const char *const texts[] = {
@@ -162,5 +179,5 @@ int main(int argc, char **argv) {
     return 2;
   }
   return make_gauge(argv[1]) | make_propagators(argv[1]) | make_fields(argv[1]) |
-         make_matrices(argv[1]);
+         make_bases(argv[1]) | make_matrices(argv[1]);
 }

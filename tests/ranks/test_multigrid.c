@@ -1,6 +1,6 @@
 /* test_multigrid.c - multigrid on several ranks: the steps of one rank within 1, on grids of several
  * shapes, with parts and coarse parts of odd extents. What the coarsest level cannot do is refused on
- * all ranks. */
+ * all ranks. A file of two ranks' vectors serves one rank and four. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ranks.h"
 #include "tests/util/multigrid_case.h"
@@ -122,8 +123,76 @@ static void refusals_are_those_of_all_ranks(void **state) {
   multigrid_close(&c);
 }
 
+/* ---- files ---- */
+
+static int warnings;
+
+static void listen(void *user, kaon_log_level level, const char *line) {
+  (void)user;
+  (void)line;
+  warnings += level == KAON_LOG_WARNING;
+}
+
+/* A context of the first ranks, which are all or two. */
+static kaon_context *first_ranks(int ranks, const int grid[4]) {
+  kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_context *ctx = NULL;
+  options.log = listen;
+#ifndef RANKS_BY_QMP
+  MPI_Comm ours;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() < ranks, world_rank(), &ours);
+  if (world_rank() < ranks) must(NULL, kaon_context_create_ranks(&options, &ours, grid, &ctx));
+  MPI_Comm_free(&ours);
+#else
+  (void)ranks;
+  must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
+#endif
+  return ctx;
+}
+
+/* Takes over the context; NULL: this rank has no part. With bases of the file or, if `writes`, new
+ * ones. */
+static int steps_by_file(kaon_context *ctx, const shape *s, const char *path, int writes) {
+  const kaon_multigrid_options o = options_of(s);
+  if (ctx == NULL) return 0;
+  multigrid_case c = open_case(ctx, s);
+  kaon_operator *K = NULL;
+  if (writes) {
+    K = multigrid_of(&c, &o);
+    must(ctx, kaon_multigrid_save(K, path));
+  } else {
+    must(ctx, kaon_multigrid_load(c.A, NULL, path, &K));
+  }
+  const int steps = multigrid_solve(&c, K, 1, 1, NULL);
+  kaon_operator_destroy(&K);
+  multigrid_close(&c);
+  return steps;
+}
+
+static void a_file_serves_other_grids(void **state) {
+  (void)state;
+  static const int two[4] = {1, 1, 1, 2}, four[4] = {1, 1, 2, 2};
+  char path[64] = "/tmp/kaon-ranks-multigrid-XXXXXX";
+  int of_two, of_one = 0;
+  if (world_size() == 1 || !inverts()) skip();
+  if (world_rank() == 0) close(mkstemp(path));
+  MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+  of_two = steps_by_file(first_ranks(2, two), &shapes[0], path, 1);
+  MPI_Bcast(&of_two, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (world_rank() == 0) of_one = steps_by_file(one_rank(), &shapes[0], path, 0);
+  MPI_Bcast(&of_one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  const int of_all =
+      steps_by_file(first_ranks(world_size(), world_size() == 2 ? two : four), &shapes[0], path, 0);
+  if (world_rank() == 0) unlink(path);
+  printf("  written by two ranks: %d steps; read by one: %d, by all: %d\n", of_two, of_one, of_all);
+  assert_true(abs(of_one - of_two) <= 1);
+  assert_true(abs(of_all - of_two) <= 1);
+  assert_int_equal(warnings, 0);
+}
+
 static const struct CMUnitTest multigrid[] = {
     cmocka_unit_test(counts_are_those_of_one_rank),
     cmocka_unit_test(refusals_are_those_of_all_ranks),
+    cmocka_unit_test(a_file_serves_other_grids),
 };
 RANKS_MAIN(multigrid)

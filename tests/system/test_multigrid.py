@@ -82,6 +82,25 @@ class Program(system.Case):
         self.assertEqual({s["status"] for s in self.report()["solves"]}, {"converged"})
         self.assertIn("taken over", self.succeeds(*SMALL, "--columns", 12, "--output", "x.lime", "--resume"))
 
+    def test_vectors_are_saved_and_loaded(self):
+        self.succeeds(*SMALL, "--columns", 1, "--save-vectors", "v.lime", "--report", "report.json")
+        saved = self.report()
+        job = [*SMALL[:-2], "--columns", 1, "--load-vectors", "v.lime", "--report", "report.json"]
+        self.assertIn("6 vectors on blocks", self.succeeds(*job, "--dry-run"))
+        self.assertIn("loading the vectors of multigrid from v.lime", self.succeeds(*job))
+        loaded = self.report()
+        self.assertEqual(loaded["solves"], saved["solves"])  # to the last bit of the residual
+        self.assertEqual([r["preconditioner"]["setup"]["smooth"] > 0 for r in (saved, loaded)], [True, False])
+        self.assertEqual([r["preconditioner"][name] for r in (saved, loaded) for name in ("save_vectors", "load_vectors")], ["v.lime", None, None, "v.lime"])
+        other = [text.replace("0.12", "0.121") if isinstance(text, str) else text for text in job]
+        self.assertIn("warning: v.lime: its vectors are of an operator with other links or parameters", self.succeeds(*other))
+        for wrong, words in ((["--multigrid", "vectors_0=7"], ["6 there, but the options ask for 7", "leave it 0"]),
+                             (["--save-vectors", "v.lime"], ["name the same file"])):
+            self.refused(*job, *wrong, words=words)
+        self.refused("invert", *system.SMALL, "--load-vectors", "v.lime", words=["--load-vectors is for --precond multigrid, which is missing"])
+        self.refused("invert", *system.SMALL, "--save-vectors", "v.lime", words=["--save-vectors is for --precond multigrid, which is missing"])
+        self.refused(*job[:-4], "--load-vectors", "report.json", words=["it is a file that begins with"])
+
     def test_ctrl_c_ends_the_set_up(self):
         job = system.start(*SMALL[:2], "weak:0.3", "--lattice", "16x16x16x16", *SMALL[8:-2], "--columns", 1, "--output", self.path("x.lime"))
         self.assertIn("setting up multigrid", job.stdout.readline())

@@ -24,6 +24,12 @@ static const cli_option options[] = {
      "3), or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_PRECOND(AT),
+    {CLI_TEXT, "load-vectors", "FILE", NULL, AT(load_vectors), 0, 0,
+     "multigrid: begin with the vectors of an earlier --save-vectors instead of a set-up. Levels, "
+     "blocks and numbers of vectors are those of FILE. Vectors of another configuration or mass "
+     "may need more iterations."},
+    {CLI_FILE, "save-vectors", "FILE", NULL, AT(save_vectors), 0, 0,
+     "multigrid: write its vectors as SciDAC/LIME after the set-up, for --load-vectors"},
     {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
      "columns solved at a time (default: all together, which is fastest). With --output, finished "
@@ -442,6 +448,7 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
                             {"--plot", a->plot},
                             {"--plot-pion", a->plot_pion},
                             {"--report", a->common.report},
+                            {"--save-vectors", a->problem.save_vectors},
                             {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
@@ -455,6 +462,9 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
     code = cli_check_overwrite("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)
     code = cli_check_overwrite("--long-links", a->problem.long_links, paths + READ, count - READ);
+  if (code == EXIT_DONE)
+    code =
+        cli_check_overwrite("--load-vectors", a->problem.load_vectors, paths + READ, count - READ);
   if (code == EXIT_DONE) code = plot_check("--plot", a->plot);
   if (code == EXIT_DONE) code = plot_check("--plot-pion", a->plot_pion);
   free(partial);

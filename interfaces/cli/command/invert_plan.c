@@ -122,7 +122,7 @@ static int add_multigrid(const kaon_context *ctx, const invert_job *job, const i
   kaon_multigrid_info info;
   int extents[4];
   for (int mu = 0; mu < 4; mu++) extents[mu] = part[mu] * grid[mu];
-  const int code = multigrid_plan(ctx, &job->p, extents, grid, &info);
+  const int code = multigrid_plan(ctx, &job->args->problem, &job->p, extents, grid, &info);
   if (code != EXIT_DONE) return code;
   const double rows = (double)info.level[info.levels - 1].unknowns;
   const int converts = job->p.options.sloppy != job->p.multigrid.precision[0];
@@ -260,9 +260,10 @@ static int print_levels(const kaon_context *ctx, const invert_job *job, const in
                         const int grid[4]) {
   kaon_multigrid_info info;
   if (!multigrid_asked(&job->args->problem)) return EXIT_DONE;
-  const int code = multigrid_plan(ctx, &job->p, extents, grid, &info);
-  if (code == EXIT_DONE) multigrid_print_levels(&job->args->common, &job->p, &info);
-  return code;
+  const int code = multigrid_plan(ctx, &job->args->problem, &job->p, extents, grid, &info);
+  if (code != EXIT_DONE) return code;
+  multigrid_print_levels(&job->args->common, &job->p, &info);
+  return multigrid_fits(&job->args->problem, &info);
 }
 
 /* The sentence of a job that does not fit: its part of the lattice, or e. Exit status. */

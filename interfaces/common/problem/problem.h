@@ -36,7 +36,8 @@ typedef struct problem_args {
                                                                                   given */
   double schwarz_relaxation;
   int schwarz_precision;
-  const char *multigrid; /* KEY=VALUE,... or NULL */
+  const char *multigrid;                   /* KEY=VALUE,... or NULL */
+  const char *load_vectors, *save_vectors; /* NULL: not given */
 } problem_args;
 
 typedef enum source_kind {
@@ -140,11 +141,14 @@ const char *problem_precond_text(const problem_args *args, const problem *p, cha
 int multigrid_asked(const problem_args *args);
 int multigrid_complete(const cli_common *common, problem_args *args);
 int multigrid_check(const problem_args *args, problem *p);
-kaon_status multigrid_make(problem *p);
-void multigrid_add(const problem *p, json_t *report);
+/* Sets it up, or loads its vectors, and saves them if that was asked for. */
+kaon_status multigrid_make(const problem_args *args, problem *p);
+void multigrid_add(const problem_args *args, const problem *p, json_t *report);
 /* The levels on a lattice of these extents, and their memory. Exit status. */
-int multigrid_plan(const kaon_context *ctx, const problem *p, const int extents[4],
-                   const int grid[4], kaon_multigrid_info *info);
+int multigrid_plan(const kaon_context *ctx, const problem_args *args, const problem *p,
+                   const int extents[4], const int grid[4], kaon_multigrid_info *info);
+/* Refuses --save-vectors where the disk has no room for these levels. Exit status. */
+int multigrid_fits(const problem_args *args, const kaon_multigrid_info *info);
 /* Prints a line a level. */
 void multigrid_print_levels(const cli_common *common, const problem *p,
                             const kaon_multigrid_info *info);

@@ -20,10 +20,15 @@ static int refuse_choice(const cli_common *common, const char *option, const cha
 
 int multigrid_complete(const cli_common *common, problem_args *a) {
   char method[32], form[32], stop[32], action[32];
-  if (!multigrid_asked(a) && a->multigrid)
+  const char *const idle = a->multigrid      ? "multigrid"
+                           : a->load_vectors ? "load-vectors"
+                           : a->save_vectors ? "save-vectors"
+                                             : NULL;
+  if (!multigrid_asked(a) && idle)
     return cli_wrong(
-        "--multigrid is for --precond multigrid, which is missing; leave it out, or "
-        "give that");
+        "--%s is for --precond multigrid, which is missing; leave it out, or "
+        "give that",
+        idle);
   if (!multigrid_asked(a)) return EXIT_DONE;
   if (a->action > ACTION_TWISTED_CLOVER)
     return cli_wrong(
@@ -57,8 +62,12 @@ int multigrid_check(const problem_args *a, problem *p) {
                     "--multigrid");
 }
 
-kaon_status multigrid_make(problem *p) {
-  return kaon_multigrid_create(p->M, &p->multigrid, &p->K);
+kaon_status multigrid_make(const problem_args *a, problem *p) {
+  kaon_status status = a->load_vectors
+                           ? kaon_multigrid_load(p->M, &p->multigrid, a->load_vectors, &p->K)
+                           : kaon_multigrid_create(p->M, &p->multigrid, &p->K);
+  if (status == KAON_OK && a->save_vectors) status = kaon_multigrid_save(p->K, a->save_vectors);
+  return status;
 }
 
 static kaon_multigrid_info describe(const problem *p) {
@@ -76,24 +85,45 @@ static json_t *level(const kaon_multigrid_level *l) {
                    l->dense_inverse_norm > 0 ? report_real(l->dense_inverse_norm) : json_null());
 }
 
-void multigrid_add(const problem *p, json_t *to) {
+static json_t *path(const char *name) {
+  return name ? report_string(name) : json_null();
+}
+
+void multigrid_add(const problem_args *a, const problem *p, json_t *to) {
   const kaon_multigrid_info info = describe(p);
   json_t *levels = json_array();
   for (int l = 0; l < info.levels; l++) json_array_append_new(levels, level(&info.level[l]));
   json_object_set(to, "levels", levels);
   json_object_set_new(
       to, "preconditioner",
-      json_pack("{s:s s:o s:{s:o s:o s:o s:o s:o}}", "kind", "multigrid", "levels", levels, "setup",
-                "seconds", report_real(info.seconds), "smooth", report_real(info.smooth),
+      json_pack("{s:s s:o s:o s:o s:{s:o s:o s:o s:o s:o}}", "kind", "multigrid", "levels", levels,
+                "load_vectors", path(a->load_vectors), "save_vectors", path(a->save_vectors),
+                "setup", "seconds", report_real(info.seconds), "smooth", report_real(info.smooth),
                 "orthonormalise", report_real(info.orthonormalise), "galerkin",
                 report_real(info.galerkin), "dense", report_real(info.dense)));
 }
 
-int multigrid_plan(const kaon_context *ctx, const problem *p, const int extents[4],
-                   const int grid[4], kaon_multigrid_info *info) {
+int multigrid_plan(const kaon_context *ctx, const problem_args *a, const problem *p,
+                   const int extents[4], const int grid[4], kaon_multigrid_info *info) {
+  kaon_multigrid_options options = p->multigrid;
   *info = (kaon_multigrid_info)KAON_MULTIGRID_INFO_INIT;
-  return cli_status(ctx, kaon_multigrid_plan(ctx, extents, grid, &p->multigrid, info),
+  if (a->load_vectors) {
+    const int code = cli_status(ctx, kaon_multigrid_probe(ctx, a->load_vectors, extents, &options),
+                                "--load-vectors");
+    if (code != EXIT_DONE) return code;
+  }
+  return cli_status(ctx, kaon_multigrid_plan(ctx, extents, grid, &options, info),
                     "--precond multigrid");
+}
+
+/* The file has a basis in single precision, and the candidates in terms of it. */
+int multigrid_fits(const problem_args *a, const kaon_multigrid_info *info) {
+  double bytes = 0;
+  if (!a->save_vectors) return EXIT_DONE;
+  for (int l = 0; l + 1 < info->levels; l++)
+    bytes += info->level[l].vectors * 2 * sizeof(float) *
+             (double)(info->level[l].unknowns + info->level[l + 1].unknowns);
+  return cli_check_disk_space("--save-vectors", a->save_vectors, bytes, bytes);
 }
 
 void multigrid_print_levels(const cli_common *common, const problem *p,
@@ -119,9 +149,13 @@ int multigrid_announce(const cli_common *common, const kaon_context *ctx, const 
   int grid[4];
   if (!multigrid_asked(a)) return EXIT_DONE;
   kaon_lattice_part(p->field.lattice, NULL, NULL, grid);
-  const int code = multigrid_plan(ctx, p, p->field.extents, grid, &info);
+  int code = multigrid_plan(ctx, a, p, p->field.extents, grid, &info);
+  if (code == EXIT_DONE) code = multigrid_fits(a, &info);
   if (code != EXIT_DONE) return code;
-  cli_print(common, "setting up multigrid, which takes as long as some solves:\n");
+  if (a->load_vectors)
+    cli_print(common, "loading the vectors of multigrid from %s:\n", a->load_vectors);
+  else
+    cli_print(common, "setting up multigrid, which takes as long as some solves:\n");
   multigrid_print_levels(common, p, &info);
   fflush(stdout);
   return EXIT_DONE;

@@ -91,7 +91,7 @@ int problem_precond_check(const problem_args *a, problem *p) {
 kaon_status problem_precond_make(const problem_args *a, problem *p) {
   if (problem_precond_asked(a) == 0 || p->counted) return KAON_OK;
   const kaon_status status = multigrid_asked(a)
-                                 ? multigrid_make(p)
+                                 ? multigrid_make(a, p)
                                  : kaon_schwarz_create(p->R ? p->R : p->M, &p->schwarz, &p->K);
   p->options.preconditioner = p->K;
   return status;
@@ -105,7 +105,7 @@ void problem_precond_add(const problem_args *a, const problem *p, json_t *to) {
     return;
   }
   if (multigrid_asked(a)) {
-    multigrid_add(p, to);
+    multigrid_add(a, p, to);
     return;
   }
   static const char *const names[] = {"x", "y", "z", "t"};

@@ -28,11 +28,11 @@ static const struct {
              {"Real", 0, "a field of real numbers"}};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* 1 if the file's text announces a propagator. */
-static int is_propagator(const kaon_scidac_scan *scan) {
+/* 1 if the file's text has this outermost element. */
+static int announces(const kaon_scidac_scan *scan, const char *root) {
   KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   kaon_scidac_user_xml(scan, "scidac-file-xml", scan->file_xml, scan->file_xml_length, &xml);
-  return strcmp(kaon_xml_root(&xml), "usqcdPropFile") == 0;
+  return strcmp(kaon_xml_root(&xml), root) == 0;
 }
 
 /* 1 if the record has MILC's title of fat or long links. */
@@ -55,7 +55,9 @@ static void name_record(const kaon_scidac_scan *scan, const kaon_scidac_record *
   }
   if (is_titled_links(scan, record)) snprintf(text, KAON_CONTENT, "%s", links);
   if (record->ildg) snprintf(text, KAON_CONTENT, gauge, "ILDG");
-  if (is_propagator(scan))
+  if (announces(scan, "kaonMultigrid"))
+    snprintf(text, KAON_CONTENT, "vectors of multigrid, which --load-vectors takes");
+  if (announces(scan, "usqcdPropFile"))
     snprintf(text, KAON_CONTENT, "a propagator of a Wilson-like action, which --guess takes");
 }
 
