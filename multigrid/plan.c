@@ -87,8 +87,6 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
                      "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
                      "automatic choice",
                      KAON_MULTIGRID_LEVELS);
-  /* The dense inverse of several ranks is gathered by the host. */
-  if (volume_of(whole) > volume_of(part) && !ctx->backend->host_accessible) o->dense = 0;
   for (;; level++) {
     const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
     if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;

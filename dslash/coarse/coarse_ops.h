@@ -76,10 +76,22 @@ typedef struct kaon_dense_args {
   kaon_gate gate;
 } kaon_dense_args;
 
+/* to: the numbers of all sites of a lattice, site after site; those of `site` are the numbers of site
+ * from_site[site] in `from`. A site has as many numbers as a lattice site's `reals` and the columns
+ * make. Ranks' collected numbers, gathered, get the order of the whole lattice so. */
+typedef struct kaon_arrange_args {
+  int64_t sites;
+  int reals, nrhs;
+  const int32_t *from_site; /* [sites], in device memory */
+  const void *from;         /* reals of the table's precision */
+  void *to;                 /* not from */
+} kaon_arrange_args;
+
 typedef struct kaon_coarse_ops {
   void (*hop)(const kaon_launch *launch, const kaon_coarse_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_coarse_gather_args *args);
   void (*inverse)(const kaon_launch *launch, const kaon_coarse_inverse_args *args);
   void (*collect)(const kaon_launch *launch, const kaon_dense_args *args);
+  void (*arrange)(const kaon_launch *launch, const kaon_arrange_args *args);
   void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
 } kaon_coarse_ops;

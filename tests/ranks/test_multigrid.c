@@ -74,27 +74,18 @@ static void compare(const shape *s, const kaon_multigrid_options *o) {
   assert_true(abs(part[1] - whole[1]) <= 1);
 }
 
-/* On devices of several ranks the coarsest level is not inverted as a dense matrix. */
-static int inverts(void) {
-  kaon_context *ctx = one_rank();
-  const int host = ctx->backend->host_accessible;
-  kaon_context_destroy(&ctx);
-  return host || world_size() == 1;
-}
-
 /* On one and two ranks also with a coarsest level that GCR solves. GCR makes the differences grow that
  * other orders of sums begin with, so level 0 is in single precision then. */
 static void counts_are_those_of_one_rank(void **state) {
   (void)state;
-  const int dense = inverts();
   int tried = 0;
   for (int i = 0; i < SHAPES; i++) {
     kaon_multigrid_options o = options_of(&shapes[i]);
     if (!fits(&shapes[i])) continue;
-    if (dense) compare(&shapes[i], &o);
+    compare(&shapes[i], &o);
     o.dense = 16;
     o.precision[0] = KAON_SINGLE;
-    if (!dense || world_size() < 4) compare(&shapes[i], &o);
+    if (world_size() < 4) compare(&shapes[i], &o);
     tried++;
   }
   if (tried == 0) skip();

@@ -3,6 +3,8 @@
  * A product streams the matrix once. Threads share out the numbers of the result, so its bits do
  * not depend on them. A tile of numbers stays in registers for a chunk of the matrix's columns, and
  * several columns of the result share its loads. Between chunks the sums rest in `out`. */
+#include <string.h>
+
 #include "dslash/coarse/cpu/kernels.h"
 #include "lib/cpu/team.h"
 #include "lib/math/vreal.h"
@@ -33,6 +35,19 @@ static void collect_share(const void *job, int t, int threads) {
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args) {
   const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
   kaon_team_run(kaon_team_of(launch, reals), collect_share, args);
+}
+
+static void arrange_share(const void *job, int t, int threads) {
+  const kaon_arrange_args *a = job;
+  const size_t bytes = (size_t)a->reals * (size_t)a->nrhs * sizeof(real);
+  const int64_t last = a->sites * (t + 1) / threads;
+  for (int64_t site = a->sites * t / threads; site < last; site++)
+    memcpy((char *)a->to + (size_t)site * bytes,
+           (const char *)a->from + (size_t)a->from_site[site] * bytes, bytes);
+}
+
+void KAON_EXPORT(kaon_coarse_arrange)(const kaon_launch *launch, const kaon_arrange_args *args) {
+  kaon_team_run(kaon_team_of(launch, args->sites * args->reals * args->nrhs), arrange_share, args);
 }
 
 /* A tile of one chunk: `count` columns of the matrix, from `matrix` on, times the collected numbers

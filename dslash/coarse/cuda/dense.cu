@@ -30,6 +30,16 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
 }
 
+static __global__ void __launch_bounds__(KAON_THREADS)
+    coarse_arrange(const __grid_constant__ kaon_arrange_args a) {
+  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
+  const int64_t of_site = (int64_t)(a.reals / 2) * a.nrhs, site = i / of_site;
+  kaon_wait_for_previous();
+  if (site >= a.sites) return;
+  const vcomplex *from = (const vcomplex *)a.from;
+  ((vcomplex *)a.to)[i] = from[a.from_site[site] * of_site + i % of_site];
+}
+
 /* The collected numbers as packets of vectors. */
 struct collected_vectors {
   const vcomplex *first;
@@ -120,6 +130,13 @@ extern "C" void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch,
   const int64_t work = a.blocks * KAON_LANES * a.packets * a.nrhs;
   kaon_cuda_launch(launch, coarse_collect, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
                    KAON_THREADS, a);
+}
+
+extern "C" void KAON_EXPORT(kaon_coarse_arrange)(const kaon_launch *launch,
+                                                 const kaon_arrange_args *args) {
+  const int64_t work = args->sites * (args->reals / 2) * args->nrhs;
+  kaon_cuda_launch(launch, coarse_arrange, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
+                   KAON_THREADS, *args);
 }
 
 extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,
