@@ -64,6 +64,8 @@ typedef struct kaon_coarse_inverse_args {
 /* collect: to[row * nrhs + k] = number `row` of column k of `in`, for the rows of this rank; rows
  * are complex numbers: number c of the site at a place has row order[place] * reals / 2 + c.
  * order[place] = -1: no site. Columns that the gate closes get 0.
+ * spread: the reverse, into the open columns of `out`. Places without a site keep what they have. NULL
+ * on devices: it is for lattices of fewer ranks (multigrid/agglomerate.h).
  * dense: out = M to, with column `row` of M as column `row` of the vector `matrix`, `rows` in all.
  * blocks: of out, both parities. */
 typedef struct kaon_dense_args {
@@ -92,6 +94,7 @@ typedef struct kaon_coarse_ops {
   void (*gather)(const kaon_launch *launch, const kaon_coarse_gather_args *args);
   void (*inverse)(const kaon_launch *launch, const kaon_coarse_inverse_args *args);
   void (*collect)(const kaon_launch *launch, const kaon_dense_args *args);
+  void (*spread)(const kaon_launch *launch, const kaon_dense_args *args);
   void (*arrange)(const kaon_launch *launch, const kaon_arrange_args *args);
   void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
 } kaon_coarse_ops;

@@ -65,6 +65,12 @@ typedef struct kaon_multigrid_options {
  * long as some solves, so one K should serve many right-hand sides, also together: columns share
  * the basis and all matrices.
  *
+ * Aggregates lie within the part of a rank. Where a level that becomes coarser would have 1 site a
+ * rank in a divided direction, neighbouring ranks merge their parts there: fewer ranks hold this
+ * level and those below, and each rank of a group does the same work. This is offered on the CPU
+ * with MPI. On devices, and with QMP, such a level stays divided, and its aggregates have 1 site in
+ * these directions. The rows of the coarsest level's dense inverse are shared among its ranks.
+ *
  * A is retained. Collective. Errors: ARGUMENT (an option out of range; aggregates that do not
  * divide the lattice), UNSUPPORTED (A offers no hops in one direction), SINGULAR (dependent
  * vectors, a singular coarse operator), STALE, MEMORY, NOT_BUILT.
@@ -101,6 +107,8 @@ typedef struct kaon_multigrid_info {
   double orthonormalise;
   double galerkin; /**< hops and restrictions */
   double dense;
+  int grid[KAON_MULTIGRID_LEVELS][4]; /**< ranks of level l in x, y, z, t; if they are fewer than
+                                          there are, several have the same parts */
 } kaon_multigrid_info;
 /** Initial value. */
 #define KAON_MULTIGRID_INFO_INIT KAON_SIZED(kaon_multigrid_info)

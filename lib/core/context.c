@@ -130,7 +130,7 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
 /* On failure, releases the context. */
 static kaon_status end(kaon_status status, kaon_context **ctx) {
   if (status == KAON_OK) return KAON_OK;
-  kaon_context_release(*ctx);
+  if (*ctx != NULL) kaon_context_release(*ctx);
   *ctx = NULL;
   return status;
 }
@@ -216,6 +216,21 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
   /* The other ranks wait for this status: report it through a context with default options. */
   if (status != KAON_OK && begin(NULL, ctx) != KAON_OK) return status;
   return end(join(*ctx, status, communicator, grid), ctx);
+}
+
+kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
+                               kaon_context **part) {
+  kaon_context_options options = ctx->options;
+  kaon_launch unused; /* as in join */
+  options.lab = &ctx->lab;
+  options.threads = ctx->threads;
+  kaon_status status = kaon_agree(ctx, begin(&options, part));
+  if (status == KAON_OK)
+    status = kaon_agree(ctx, ctx->comm->ops->split(ctx->comm, colour, key, *part, &(*part)->comm));
+  if (status == KAON_OK) status = take_grid(*part, grid);
+  if (status == KAON_OK) status = build(*part);
+  if (status == KAON_OK) status = kaon_launch_prepare(*part, 1, 0, &unused);
+  return end(kaon_agree(ctx, status), part);
 }
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {

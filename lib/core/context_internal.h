@@ -69,6 +69,12 @@ struct kaon_context {
   int pass_incomplete;
 };
 
+/* A context for the ranks of ctx that give the same colour, in the order of their keys, on this grid,
+ * with the options of ctx. Its memory is counted by itself. For machines whose memory the host
+ * reaches, and communicators that can be divided. Collective; the ranks of ctx agree. Errors: COMM,
+ * MEMORY. */
+kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
+                               kaon_context **part);
 void kaon_context_retain(kaon_context *ctx);
 void kaon_context_release(kaon_context *ctx);
 

@@ -12,15 +12,20 @@
 #include "ranks.h"
 #include "tests/util/multigrid_case.h"
 
-/* Grids divide `extents`; aggregates divide the parts. A coarse part may have one site a direction. */
+/* Grids divide `extents`; aggregates divide the parts. Where a coarse part has one site a direction,
+ * ranks merge, on a device they do not. last: the grid of the coarsest level on the CPU. */
 typedef struct shape {
-  int extents[4], grid[4], block[2][4];
+  int extents[4], grid[4], last[4], levels, block[3][4];
 } shape;
 static const shape shapes[] = {
-    {{8, 8, 8, 8}, {1, 1, 1, 1}, {{2, 2, 2, 2}, {2, 2, 2, 2}}},
-    {{4, 4, 8, 12}, {1, 1, 1, 2}, {{2, 2, 2, 2}, {1, 1, 2, 3}}}, /* parts of 3 coarse sites */
-    {{4, 4, 6, 12}, {1, 1, 2, 2}, {{2, 2, 1, 2}, {1, 1, 3, 3}}},
-    {{4, 8, 8, 8}, {1, 4, 1, 1}, {{2, 2, 2, 2}, {1, 1, 2, 2}}}, /* parts of 1 coarse site */
+    {{8, 8, 8, 8}, {1, 1, 1, 1}, {1, 1, 1, 1}, 3, {{2, 2, 2, 2}, {2, 2, 2, 2}}},
+    /* parts of 3 coarse sites */
+    {{4, 4, 8, 12}, {1, 1, 1, 2}, {1, 1, 1, 2}, 3, {{2, 2, 2, 2}, {1, 1, 2, 3}}},
+    {{4, 4, 6, 12}, {1, 1, 2, 2}, {1, 1, 2, 2}, 3, {{2, 2, 1, 2}, {1, 1, 3, 3}}},
+    /* parts of 1 coarse site: one rank has all, or two have the third level, or one the fourth */
+    {{4, 4, 8, 4}, {1, 1, 1, 2}, {1, 1, 1, 1}, 3, {{2, 2, 2, 2}, {1, 1, 2, 1}}},
+    {{4, 4, 4, 8}, {1, 1, 1, 4}, {1, 1, 1, 2}, 3, {{2, 2, 2, 2}, {1, 1, 1, 2}}},
+    {{4, 8, 8, 4}, {1, 4, 1, 1}, {1, 1, 1, 1}, 4, {{2, 2, 2, 2}, {1, 2, 1, 1}, {1, 1, 2, 1}}},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -40,6 +45,7 @@ static multigrid_case open_case(kaon_context *ctx, const shape *s) {
 static kaon_multigrid_options options_of(const shape *s) {
   kaon_multigrid_options o = multigrid_small();
   memcpy(o.block, s->block, sizeof s->block);
+  o.levels = s->levels;
   return o;
 }
 
@@ -57,6 +63,10 @@ static void steps_on(kaon_context *ctx, const shape *s, const kaon_multigrid_opt
   kaon_operator *K = multigrid_of(&c, o);
   steps[0] = multigrid_solve(&c, K, 1, 1, NULL);
   steps[1] = multigrid_solve(&c, K, 3, 1, NULL);
+  kaon_multigrid_info info = KAON_MULTIGRID_INFO_INIT;
+  must(ctx, kaon_multigrid_describe(K, &info));
+  if (ctx->comm->ranks > 1)
+    assert_memory_equal(info.grid[info.levels - 1], s->last, sizeof s->last);
   kaon_operator_destroy(&K);
   multigrid_close(&c);
 }

@@ -13,28 +13,46 @@
  * and columns of the matrix in a chunk. */
 enum { TILE = 2, SHARED = 3, CHUNK = 24 };
 
-static void collect_share(const void *job, int t, int threads) {
-  const kaon_dense_args *a = job;
+/* Between a vector and the collected numbers; to: 1 to these. */
+KAON_INLINE void move_share(const kaon_dense_args *a, int t, int threads, const int to) {
   const int64_t numbers = a->reals / 2, last = a->blocks * (t + 1) / threads;
+  const kaon_view *v = to ? &a->in : &a->out;
   for (int64_t block = a->blocks * t / threads; block < last; block++)
     for (int l = 0; l < KAON_W; l++) {
       const int64_t site = a->order[block * KAON_W + l];
       if (site < 0) continue;
-      real *to = (real *)a->collected + site * numbers * a->nrhs * 2;
+      real *list = (real *)a->collected + site * numbers * a->nrhs * 2;
       for (int64_t c = 0; c < numbers; c++)
-        for (int k = 0; k < a->nrhs; k++, to += 2) {
-          const real *from = (const real *)a->in.data +
-                             kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
+        for (int k = 0; k < a->nrhs; k++, list += 2) {
+          real *at = (real *)v->data +
+                     kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
           const int open = kaon_gate_open(&a->gate, k);
-          to[0] = open ? from[0] : 0;
-          to[1] = open ? from[KAON_W] : 0;
+          if (to) {
+            list[0] = open ? at[0] : 0;
+            list[1] = open ? at[KAON_W] : 0;
+          } else if (open) {
+            at[0] = list[0];
+            at[KAON_W] = list[1];
+          }
         }
     }
+}
+
+static void collect_share(const void *job, int t, int threads) {
+  move_share(job, t, threads, 1);
+}
+static void spread_share(const void *job, int t, int threads) {
+  move_share(job, t, threads, 0);
 }
 
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args) {
   const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
   kaon_team_run(kaon_team_of(launch, reals), collect_share, args);
+}
+
+void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args) {
+  const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
+  kaon_team_run(kaon_team_of(launch, reals), spread_share, args);
 }
 
 static void arrange_share(const void *job, int t, int threads) {
