@@ -102,6 +102,15 @@ static kaon_mg_level *level_of(const kaon_operator *K) {
   return *(kaon_mg_level **)K->self;
 }
 
+/* Adds the traffic of fewer ranks since `before`, which their own communicator counts. */
+static void count(kaon_traffic *all, const kaon_traffic *now, const kaon_traffic *before) {
+  all->sums += now->sums - before->sums;
+  all->exchanges += now->exchanges - before->exchanges;
+  all->bytes += now->bytes - before->bytes;
+  all->hidden += now->hidden - before->hidden;
+  all->ahead += now->ahead - before->ahead;
+}
+
 /* coarse_solution ~ A_c^-1 coarse_source */
 static kaon_status solve_below(const kaon_mg_level *level, kaon_cycle_room *room,
                                const kaon_pass *gate) {
@@ -111,8 +120,11 @@ static kaon_status solve_below(const kaon_mg_level *level, kaon_cycle_room *room
                              gate);
   KAON_TRY(
       kaon_agglomeration_gather(m, room->gather, room->coarse_source, room->merged_source, gate));
+  const kaon_comm *few = m->merged->ctx->comm;
+  const kaon_traffic before = few->traffic;
   KAON_TRY(
       kaon_operator_run(room->below, KAON_PLAIN, room->merged_source, room->merged_solution, gate));
+  count(&level->ctx->comm->traffic, &few->traffic, &before);
   return kaon_agglomeration_take(m, room->gather, room->merged_solution, room->coarse_solution,
                                  gate);
 }

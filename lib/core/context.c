@@ -97,7 +97,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
 /* Needs ctx->comm: the device is chosen by its local_rank. */
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
-  KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
+  if (ctx->pool == NULL) KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
   if (ctx->lab.reduce_delay > 0) KAON_TRY(kaon_comm_delay(ctx->comm, ctx->lab.reduce_delay));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
@@ -224,7 +224,13 @@ kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int
   kaon_launch unused; /* as in join */
   options.lab = &ctx->lab;
   options.threads = ctx->threads;
-  kaon_status status = kaon_agree(ctx, begin(&options, part));
+  kaon_status status = begin(&options, part);
+  if (status == KAON_OK) {
+    (*part)->whole = ctx;
+    (*part)->pool = ctx->pool;
+    kaon_context_retain(ctx);
+  }
+  status = kaon_agree(ctx, status);
   if (status == KAON_OK)
     status = kaon_agree(ctx, ctx->comm->ops->split(ctx->comm, colour, key, *part, &(*part)->comm));
   if (status == KAON_OK) status = take_grid(*part, grid);
@@ -285,11 +291,12 @@ void kaon_context_release(kaon_context *ctx) {
   if (ctx->pool != NULL) {
     kaon_pool_release(ctx, ctx->partials);
     kaon_pool_release(ctx, ctx->states);
-    kaon_pool_destroy(ctx, &ctx->pool);
+    if (ctx->whole == NULL) kaon_pool_destroy(ctx, &ctx->pool);
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
   if (ctx->machine != NULL) ctx->backend->close(ctx);
   kaon_tuning_release(ctx);
+  if (ctx->whole != NULL) kaon_context_release(ctx->whole);
   free(ctx);
 }
 
