@@ -18,9 +18,7 @@ static int smallest_divisor(int ranks) {
 
 int kaon_agglomeration_box(const kaon_context *ctx, const int part[4], const int whole[4],
                            int box[4]) {
-  /* a context of one rank makes plans for several */
-  const int offered =
-      ctx->backend->host_accessible && (ctx->comm->ranks == 1 || ctx->comm->ops->split != NULL);
+  const int offered = ctx->backend->host_accessible;
   int merges = 0;
   for (int mu = 0; mu < 4; mu++) {
     const int ranks = whole[mu] / part[mu], few = offered && ranks > 1 && part[mu] < 2;

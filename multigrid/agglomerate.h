@@ -21,7 +21,7 @@ typedef struct kaon_agglomeration {
 
 /* Ranks whose parts are merged in each direction, for a rank's part of a coarse lattice that becomes
  * coarser: as few as give 2 sites, in divided directions where there is 1. Returns 0 if none are:
- * all 1. They never are where memory is a device's, or the communicator cannot be divided (QMP). */
+ * all 1. They never are where memory is a device's. */
 int kaon_agglomeration_box(const kaon_context *ctx, const int part[4], const int whole[4],
                            int box[4]);
 

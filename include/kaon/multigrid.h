@@ -66,10 +66,10 @@ typedef struct kaon_multigrid_options {
  * the basis and all matrices.
  *
  * Aggregates lie within the part of a rank. Where a level that becomes coarser would have 1 site a
- * rank in a divided direction, neighbouring ranks merge their parts there: fewer ranks hold this
- * level and those below, and each rank of a group does the same work. This is offered on the CPU
- * with MPI. On devices, and with QMP, such a level stays divided, and its aggregates have 1 site in
- * these directions. The rows of the coarsest level's dense inverse are shared among its ranks.
+ * rank in a divided direction, neighbouring ranks merge their parts: fewer ranks hold this level and
+ * those below, and all ranks of a group do the same work. Only CPUs merge. On devices such a level
+ * stays divided, and its aggregates have 1 site in these directions. The ranks of the coarsest level
+ * share the rows of its dense inverse.
  *
  * A is retained. Collective. Errors: ARGUMENT (an option out of range; aggregates that do not
  * divide the lattice), UNSUPPORTED (A offers no hops in one direction), SINGULAR (dependent
