@@ -28,8 +28,8 @@ typedef struct dense_room {
 typedef struct dense_level {
   kaon_operator *of; /* the inverse that this is a twin of; else NULL */
   kaon_vector *matrix;
-  int32_t *order;     /* [place]: this rank's site, x fastest; device memory */
-  int32_t *from_site; /* [site of the whole lattice]: its place among the gathered ones; likewise */
+  int32_t *order;    /* [place]: this rank's site, x fastest; device memory */
+  int32_t *gathered; /* [place among the gathered sites]: site of the whole lattice; likewise */
   dense_room *rooms;
 } dense_level;
 
@@ -84,22 +84,23 @@ static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
 
 /* ---- application ---- */
 
-/* *numbers: those of all ranks in the order of the whole lattice. */
-static kaon_status share(const kaon_operator *K, const dense_room *room, const void **numbers) {
-  const kaon_lattice *l = K->space->lattice;
+static int64_t blocks_for(const kaon_space *space, int64_t sites) {
+  return (sites + space->width - 1) / space->width;
+}
+
+/* args->collected: this rank's numbers; then those of all ranks, in the order of the whole
+ * lattice. */
+static kaon_status share(const kaon_operator *K, const dense_room *room, kaon_dense_args *args) {
+  kaon_dense_args all = *args;
   kaon_launch launch;
-  *numbers = kaon_rank_gather_all(room->gather);
   if (room->whole == NULL) return KAON_OK;
   KAON_TRY(kaon_rank_gather_run(room->gather));
-  const kaon_arrange_args args = {.sites = l->global_volume,
-                                  .reals = K->space->ncomp,
-                                  .nrhs = room->columns,
-                                  .from_site = ((const dense_level *)K->self)->from_site,
-                                  .from = *numbers,
-                                  .to = room->whole};
-  *numbers = room->whole;
-  KAON_TRY(kaon_launch_prepare(K->ctx, room->columns, 0, &launch));
-  kernels_of(K->ctx, K->precision)->arrange(&launch, &args);
+  args->collected = all.collected = room->whole;
+  all.list = kaon_rank_gather_all(room->gather);
+  all.order = ((const dense_level *)K->self)->gathered;
+  all.blocks = blocks_for(K->space, K->space->lattice->global_volume);
+  KAON_TRY(kaon_launch_prepare(K->ctx, args->nrhs, 0, &launch));
+  kernels_of(K->ctx, K->precision)->collect(&launch, &all);
   return KAON_OK;
 }
 
@@ -108,7 +109,6 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   const dense_level *self = K->self;
   const kaon_coarse_ops *ops = kernels_of(K->ctx, K->precision);
   dense_room *room = NULL;
-  const void *numbers = NULL;
   kaon_launch launch;
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED, "dense inverse: its adjoint is not supported");
@@ -127,8 +127,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
                           .gate = kaon_pass_gate(pass)};
   KAON_TRY(kaon_launch_prepare(K->ctx, x->nrhs, kaon_vector_bytes(x), &launch));
   ops->collect(&launch, &args);
-  KAON_TRY(share(K, room, &numbers));
-  args.collected = (void *)(uintptr_t)numbers;
+  KAON_TRY(share(K, room, &args));
   KAON_TRY(kaon_launch_prepare(K->ctx, x->nrhs, kaon_vector_bytes(self->matrix), &launch));
   ops->dense(&launch, &args);
   K->ctx->no_flush_needed = 1;
@@ -152,7 +151,7 @@ static void destroy(kaon_operator *K) {
     release_room(K->ctx, gone);
   }
   kaon_pool_release(K->ctx, self->order);
-  kaon_pool_release(K->ctx, self->from_site);
+  kaon_pool_release(K->ctx, self->gathered);
   kaon_vector_destroy(&self->matrix);
   kaon_operator_destroy(&self->of);
   kaon_revision_release(&K->revision);
@@ -176,7 +175,7 @@ static kaon_status check(const kaon_space *space, kaon_precision precision) {
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "dense inverse: it is offered in double and single precision, not in half");
   const kaon_coarse_ops *ops = kernels_of(ctx, precision);
-  if (ops == NULL || ops->collect == NULL || ops->arrange == NULL || ops->dense == NULL)
+  if (ops == NULL || ops->collect == NULL || ops->dense == NULL)
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                      "dense inverse: its kernels are not part of backend %s %s", ctx->backend->name,
                      ctx->backend->isa);
@@ -191,17 +190,29 @@ static kaon_status upload(kaon_context *ctx, const int32_t *host, int64_t n, int
   return KAON_OK;
 }
 
-static kaon_status make_orders(const kaon_space *space, dense_level *self) {
+/* host[place]: site of the whole lattice. */
+static kaon_status list_gathered(const kaon_space *space, int32_t *host, int64_t places) {
   const kaon_lattice *l = space->lattice;
-  const int64_t places = space->nblocks * space->width, sites = l->global_volume;
-  KAON_AUTOFREE int32_t *host = malloc((size_t)(places > sites ? places : sites) * sizeof *host);
+  KAON_AUTOFREE int32_t *from = malloc((size_t)l->global_volume * sizeof *from);
+  KAON_TRY(KAON_CHECK_MEMORY(space->ctx, from != NULL, "dense inverse: out of host memory"));
+  kaon_rank_gather_order(l, l->grid, from);
+  for (int64_t i = 0; i < places; i++) host[i] = -1;
+  for (int64_t site = 0; site < l->global_volume; site++) host[from[site]] = (int32_t)site;
+  return KAON_OK;
+}
+
+static kaon_status make_orders(const kaon_space *space, dense_level *self) {
+  const int64_t places = space->nblocks * space->width;
+  const int64_t gathered = blocks_for(space, space->lattice->global_volume) * space->width;
+  KAON_AUTOFREE int32_t *host =
+      malloc((size_t)(places > gathered ? places : gathered) * sizeof *host);
   KAON_TRY(KAON_CHECK_MEMORY(space->ctx, host != NULL, "dense inverse: out of host memory"));
   for (int64_t i = 0; i < places; i++)
     host[i] = (int32_t)kaon_space_caller_site(space, i / space->width, (int)(i % space->width));
   KAON_TRY(upload(space->ctx, host, places, &self->order));
   if (space->ctx->comm->ranks == 1) return KAON_OK;
-  kaon_rank_gather_order(l, l->grid, host);
-  return upload(space->ctx, host, sites, &self->from_site);
+  KAON_TRY(list_gathered(space, host, gathered));
+  return upload(space->ctx, host, gathered, &self->gathered);
 }
 
 /* Everything but the numbers. On failure *made is NULL. */

@@ -322,5 +322,4 @@ const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {.hop = KAON_EXPORT(coarse_
                                                       .inverse = KAON_EXPORT(kaon_coarse_inverse),
                                                       .collect = KAON_EXPORT(kaon_coarse_collect),
                                                       .spread = KAON_EXPORT(kaon_coarse_spread),
-                                                      .arrange = KAON_EXPORT(kaon_coarse_arrange),
                                                       .dense = KAON_EXPORT(kaon_coarse_dense)};

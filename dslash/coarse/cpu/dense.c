@@ -3,8 +3,6 @@
  * A product streams the matrix once. Threads share out the numbers of the result, so its bits do
  * not depend on them. A tile of numbers stays in registers for a chunk of the matrix's columns, and
  * several columns of the result share its loads. Between chunks the sums rest in `out`. */
-#include <string.h>
-
 #include "dslash/coarse/cpu/kernels.h"
 #include "lib/cpu/team.h"
 #include "lib/math/vreal.h"
@@ -13,28 +11,48 @@
  * and columns of the matrix in a chunk. */
 enum { TILE = 2, SHARED = 3, CHUNK = 24 };
 
-/* Between a vector and the collected numbers; to: 1 to these. */
-KAON_INLINE void move_share(const kaon_dense_args *a, int t, int threads, const int to) {
-  const int64_t numbers = a->reals / 2, last = a->blocks * (t + 1) / threads;
-  const kaon_view *v = to ? &a->in : &a->out;
+/* A complex number of a vector, and the distance to its imaginary part. */
+static real *number_at(const kaon_dense_args *a, const kaon_view *v, int64_t block, int l,
+                       int64_t c, int k) {
+  return (real *)v->data + kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
+}
+
+/* The collected numbers of a site from a vector, or from a list where `list` is not NULL. */
+static void collect_site(const kaon_dense_args *a, int64_t block, int l, const real *list,
+                         real *to) {
+  for (int64_t c = 0; c < a->reals / 2; c++)
+    for (int k = 0; k < a->nrhs; k++, to += 2) {
+      const int open = kaon_gate_open(&a->gate, k);
+      const int64_t at = 2 * (c * a->nrhs + k);
+      const real *from = list != NULL ? list + at : number_at(a, &a->in, block, l, c, k);
+      to[0] = open ? from[0] : 0;
+      to[1] = open ? from[list != NULL ? 1 : KAON_W] : 0;
+    }
+}
+
+static void spread_site(const kaon_dense_args *a, int64_t block, int l, const real *from) {
+  for (int64_t c = 0; c < a->reals / 2; c++)
+    for (int k = 0; k < a->nrhs; k++, from += 2) {
+      real *to = number_at(a, &a->out, block, l, c, k);
+      if (!kaon_gate_open(&a->gate, k)) continue;
+      to[0] = from[0];
+      to[KAON_W] = from[1];
+    }
+}
+
+/* Sites of this thread: from or to the collected numbers. */
+KAON_INLINE void move_share(const kaon_dense_args *a, int t, int threads, const int collects) {
+  const int64_t of_site = (int64_t)a->reals * a->nrhs, last = a->blocks * (t + 1) / threads;
   for (int64_t block = a->blocks * t / threads; block < last; block++)
     for (int l = 0; l < KAON_W; l++) {
-      const int64_t site = a->order[block * KAON_W + l];
+      const int64_t place = block * KAON_W + l, site = a->order[place];
       if (site < 0) continue;
-      real *list = (real *)a->collected + site * numbers * a->nrhs * 2;
-      for (int64_t c = 0; c < numbers; c++)
-        for (int k = 0; k < a->nrhs; k++, list += 2) {
-          real *at = (real *)v->data +
-                     kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
-          const int open = kaon_gate_open(&a->gate, k);
-          if (to) {
-            list[0] = open ? at[0] : 0;
-            list[1] = open ? at[KAON_W] : 0;
-          } else if (open) {
-            at[0] = list[0];
-            at[KAON_W] = list[1];
-          }
-        }
+      real *collected = (real *)a->collected + site * of_site;
+      const real *list = a->list != NULL ? (const real *)a->list + place * of_site : NULL;
+      if (collects)
+        collect_site(a, block, l, list, collected);
+      else
+        spread_site(a, block, l, collected);
     }
 }
 
@@ -53,19 +71,6 @@ void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dens
 void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args) {
   const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
   kaon_team_run(kaon_team_of(launch, reals), spread_share, args);
-}
-
-static void arrange_share(const void *job, int t, int threads) {
-  const kaon_arrange_args *a = job;
-  const size_t bytes = (size_t)a->reals * (size_t)a->nrhs * sizeof(real);
-  const int64_t last = a->sites * (t + 1) / threads;
-  for (int64_t site = a->sites * t / threads; site < last; site++)
-    memcpy((char *)a->to + (size_t)site * bytes,
-           (const char *)a->from + (size_t)a->from_site[site] * bytes, bytes);
-}
-
-void KAON_EXPORT(kaon_coarse_arrange)(const kaon_launch *launch, const kaon_arrange_args *args) {
-  kaon_team_run(kaon_team_of(launch, args->sites * args->reals * args->nrhs), arrange_share, args);
 }
 
 /* A tile of one chunk: `count` columns of the matrix, from `matrix` on, times the collected numbers

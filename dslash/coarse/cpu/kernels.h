@@ -11,5 +11,4 @@ void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
                                       const kaon_coarse_inverse_args *args);
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
 void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args);
-void KAON_EXPORT(kaon_coarse_arrange)(const kaon_launch *launch, const kaon_arrange_args *args);
 void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch, const kaon_dense_args *args);

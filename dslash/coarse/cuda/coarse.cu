@@ -435,5 +435,4 @@ extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
     .gather = KAON_EXPORT(kaon_coarse_gather),
     .inverse = KAON_EXPORT(kaon_coarse_inverse),
     .collect = KAON_EXPORT(kaon_coarse_collect),
-    .arrange = KAON_EXPORT(kaon_coarse_arrange),
     .dense = KAON_EXPORT(kaon_coarse_dense)};

@@ -12,6 +12,7 @@ typedef struct dense_call {
   const int32_t *order;
   kaon_view in, out, matrix;
   vcomplex *collected;
+  const vcomplex *list;
   kaon_gate gate;
 } dense_call;
 
@@ -23,21 +24,17 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   kaon_wait_for_previous();
   if (column >= a.nrhs || a.order[place] < 0) return;
   numbers x = numbers_zero();
-  if (inner_gate_open(a.gate, column))
-    x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
+  if (inner_gate_open(a.gate, column)) {
+    if (a.list == NULL)
+      x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
+    else
+#pragma unroll
+      for (int j = 0; j < PACK; j++)
+        x.c[j] = a.list[(place * (a.reals / 2) + packet * PACK + j) * a.nrhs + column];
+  }
   const int64_t row = (int64_t)a.order[place] * (a.reals / 2) + packet * PACK;
 #pragma unroll
   for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
-}
-
-static __global__ void __launch_bounds__(KAON_THREADS)
-    coarse_arrange(const __grid_constant__ kaon_arrange_args a) {
-  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
-  const int64_t of_site = (int64_t)(a.reals / 2) * a.nrhs, site = i / of_site;
-  kaon_wait_for_previous();
-  if (site >= a.sites) return;
-  const vcomplex *from = (const vcomplex *)a.from;
-  ((vcomplex *)a.to)[i] = from[a.from_site[site] * of_site + i % of_site];
 }
 
 /* The collected numbers as packets of vectors. */
@@ -120,6 +117,7 @@ static dense_call call_of(const kaon_dense_args *args) {
   a.out = args->out;
   a.matrix = args->matrix;
   a.collected = (vcomplex *)args->collected;
+  a.list = (const vcomplex *)args->list;
   a.gate = args->gate;
   return a;
 }
@@ -130,13 +128,6 @@ extern "C" void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch,
   const int64_t work = a.blocks * KAON_LANES * a.packets * a.nrhs;
   kaon_cuda_launch(launch, coarse_collect, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
                    KAON_THREADS, a);
-}
-
-extern "C" void KAON_EXPORT(kaon_coarse_arrange)(const kaon_launch *launch,
-                                                 const kaon_arrange_args *args) {
-  const int64_t work = args->sites * (args->reals / 2) * args->nrhs;
-  kaon_cuda_launch(launch, coarse_arrange, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
-                   KAON_THREADS, *args);
 }
 
 extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,
