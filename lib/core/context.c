@@ -97,7 +97,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
 /* Needs ctx->comm: the device is chosen by its local_rank. */
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
-  if (ctx->pool == NULL) KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
+  KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
   if (ctx->lab.reduce_delay > 0) KAON_TRY(kaon_comm_delay(ctx->comm, ctx->lab.reduce_delay));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
@@ -218,23 +218,32 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
   return end(join(*ctx, status, communicator, grid), ctx);
 }
 
+/* The machine of a context on fewer of its ranks. */
+static void take_machine(kaon_context *part, kaon_context *ctx) {
+  kaon_context_retain(ctx);
+  part->whole = ctx;
+  part->backend = ctx->backend;
+  part->pool = ctx->pool;
+  part->threads = ctx->threads;
+  part->cache_bytes = ctx->cache_bytes;
+  part->core_cache_bytes = ctx->core_cache_bytes;
+  part->prefetch_level = ctx->prefetch_level;
+  memcpy(part->device, ctx->device, sizeof part->device);
+}
+
 kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
                                kaon_context **part) {
   kaon_context_options options = ctx->options;
   kaon_launch unused; /* as in join */
   options.lab = &ctx->lab;
-  options.threads = ctx->threads;
   kaon_status status = begin(&options, part);
-  if (status == KAON_OK) {
-    (*part)->whole = ctx;
-    (*part)->pool = ctx->pool;
-    kaon_context_retain(ctx);
-  }
+  if (status == KAON_OK) take_machine(*part, ctx);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK)
     status = kaon_agree(ctx, ctx->comm->ops->split(ctx->comm, colour, key, *part, &(*part)->comm));
   if (status == KAON_OK) status = take_grid(*part, grid);
-  if (status == KAON_OK) status = build(*part);
+  if (status == KAON_OK && ctx->comm->delay != NULL)
+    status = kaon_comm_delay((*part)->comm, ctx->lab.reduce_delay);
   if (status == KAON_OK) status = kaon_launch_prepare(*part, 1, 0, &unused);
   return end(kaon_agree(ctx, status), part);
 }

@@ -71,7 +71,7 @@ struct kaon_context {
 };
 
 /* A context for the ranks of ctx that give the same colour, in the order of their keys, on this grid,
- * with the options and the pool of ctx. For machines whose memory the host reaches, and communicators
+ * with the options, machine and pool of ctx. For machines whose memory the host reaches, and communicators
  * that can be divided. Collective; the ranks of ctx agree. Errors: COMM, MEMORY. */
 kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
                                kaon_context **part);

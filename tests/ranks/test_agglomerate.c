@@ -229,9 +229,46 @@ static void a_failure_on_fewer_ranks_is_that_of_all(void **state) {
   hierarchy_close(&h);
 }
 
+static int same_on_all(int value) {
+  int least = 0, most = 0;
+  MPI_Allreduce(&value, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&value, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return least == most;
+}
+
+/* The last rank has a little more memory for each trial, so that a later step of the set-up fails. */
+static void all_ranks_refuse_what_one_has_no_memory_for(void **state) {
+  enum { TRIALS = 8 };
+  (void)state;
+  hierarchy h;
+  int refused = 0;
+  if (!hierarchy_open(&h)) skip();
+  kaon_context *ctx = h.c.ctx;
+  kaon_multigrid_options o = h.mg->options;
+  const kaon_pool_use most = kaon_pool_usage(ctx);
+  kaon_operator_destroy(&h.K);
+  const kaon_pool_use least = kaon_pool_usage(ctx);
+  o.setup = 0;
+  for (int i = 0; i < TRIALS; i++) {
+    if (world_rank() == world_size() - 1)
+      ctx->options.memory_limit = least.now + (most.peak - least.now) * i / TRIALS;
+    const kaon_status status = kaon_multigrid_create(h.c.A, &o, &h.K);
+    assert_true(status == KAON_OK || status == KAON_ERR_MEMORY);
+    assert_true(same_on_all(status));
+    refused += status != KAON_OK;
+    kaon_operator_destroy(&h.K);
+  }
+  printf("  %d of %d set-ups are refused on all ranks\n", refused, TRIALS);
+  assert_in_range(refused, 1, TRIALS - 1);
+  ctx->options.memory_limit = 0;
+  h.K = multigrid_of(&h.c, &o);
+  hierarchy_close(&h);
+}
+
 static const struct CMUnitTest agglomerate[] = {
     cmocka_unit_test(vectors_keep_their_bits),
     cmocka_unit_test(transfers_are_orthonormal_across_the_gathering),
     cmocka_unit_test(a_failure_on_fewer_ranks_is_that_of_all),
+    cmocka_unit_test(all_ranks_refuse_what_one_has_no_memory_for),
 };
 RANKS_MAIN(agglomerate)
