@@ -18,6 +18,9 @@ static void release_room(kaon_cycle_room *gone) {
   kaon_vector_destroy(&gone->correction);
   kaon_vector_destroy(&gone->coarse_source);
   kaon_vector_destroy(&gone->coarse_solution);
+  kaon_vector_destroy(&gone->merged_source);
+  kaon_vector_destroy(&gone->merged_solution);
+  kaon_rank_gather_destroy(&gone->gather);
   free(gone);
 }
 
@@ -29,7 +32,7 @@ void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until) {
   }
 }
 
-static kaon_status make_below(kaon_mg_level *level, kaon_cycle_room *room) {
+static kaon_status make_inverse(kaon_mg_level *level, kaon_cycle_room *room) {
   kaon_mg_level *below = level->below;
   if (below->K == NULL)
     return kaon_reduced_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, &room->below);
@@ -39,6 +42,26 @@ static kaon_status make_below(kaon_mg_level *level, kaon_cycle_room *room) {
   kaon_operator_retain(below->K);
   room->below = below->K;
   return KAON_OK;
+}
+
+static kaon_status make_merged(kaon_mg_level *level, kaon_cycle_room *room) {
+  const kaon_operator *A = level->below->A;
+  KAON_TRY(kaon_vector_create(A->ctx, A->space, A->precision, room->columns, &room->merged_source));
+  return kaon_vector_create(A->ctx, A->space, A->precision, room->columns, &room->merged_solution);
+}
+
+/* All that belongs to the level below. */
+static kaon_status make_below(kaon_mg_level *level, kaon_cycle_room *room) {
+  const kaon_transfer *t = level->transfer;
+  kaon_status status = KAON_OK;
+  if (level->merging != NULL) {
+    KAON_TRY(kaon_agglomeration_room(level->merging, t->coarse, t->coarse_precision, room->columns,
+                                     &room->gather));
+    status = make_merged(level, room);
+  }
+  if (status == KAON_OK) status = make_inverse(level, room);
+  if (status == KAON_OK) status = kaon_operator_reserve(room->below, KAON_PLAIN, room->columns);
+  return kaon_level_agree(level, status);
 }
 
 static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
@@ -54,8 +77,7 @@ static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
   KAON_TRY(kaon_level_smoother(level, room->columns, &room->smoother));
   KAON_TRY(make_below(level, room));
   KAON_TRY(kaon_operator_reserve(level->A, KAON_PLAIN, room->columns));
-  KAON_TRY(kaon_operator_reserve(room->smoother, KAON_PLAIN, room->columns));
-  return kaon_operator_reserve(room->below, KAON_PLAIN, room->columns);
+  return kaon_operator_reserve(room->smoother, KAON_PLAIN, room->columns);
 }
 
 static kaon_status get_room(kaon_mg_level *level, int columns, kaon_cycle_room **room) {
@@ -80,11 +102,37 @@ static kaon_mg_level *level_of(const kaon_operator *K) {
   return *(kaon_mg_level **)K->self;
 }
 
+/* Adds the traffic of fewer ranks since `before`, which their own communicator counts. */
+static void count(kaon_traffic *all, const kaon_traffic *now, const kaon_traffic *before) {
+  all->sums += now->sums - before->sums;
+  all->exchanges += now->exchanges - before->exchanges;
+  all->bytes += now->bytes - before->bytes;
+  all->hidden += now->hidden - before->hidden;
+  all->ahead += now->ahead - before->ahead;
+}
+
+/* coarse_solution ~ A_c^-1 coarse_source */
+static kaon_status solve_below(const kaon_mg_level *level, kaon_cycle_room *room,
+                               const kaon_pass *gate) {
+  const kaon_agglomeration *m = level->merging;
+  if (m == NULL)
+    return kaon_operator_run(room->below, KAON_PLAIN, room->coarse_source, room->coarse_solution,
+                             gate);
+  KAON_TRY(
+      kaon_agglomeration_gather(m, room->gather, room->coarse_source, room->merged_source, gate));
+  const kaon_comm *few = m->merged->ctx->comm;
+  const kaon_traffic before = few->traffic;
+  KAON_TRY(
+      kaon_operator_run(room->below, KAON_PLAIN, room->merged_source, room->merged_solution, gate));
+  count(&level->ctx->comm->traffic, &few->traffic, &before);
+  return kaon_agglomeration_take(m, room->gather, room->merged_solution, room->coarse_solution,
+                                 gate);
+}
+
 static kaon_status run(kaon_mg_level *level, kaon_cycle_room *room, const kaon_vector *b,
                        kaon_vector *z, const kaon_pass *gate) {
   KAON_TRY(kaon_transfer_restrict(level->transfer, b, room->coarse_source, gate));
-  KAON_TRY(
-      kaon_operator_run(room->below, KAON_PLAIN, room->coarse_source, room->coarse_solution, gate));
+  KAON_TRY(solve_below(level, room, gate));
   KAON_TRY(kaon_transfer_prolong(level->transfer, room->coarse_solution, 0, z, gate));
   KAON_TRY(kaon_operator_run(level->A, KAON_PLAIN, z, room->residual, gate));
   KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), room->residual, gate));

@@ -1,7 +1,8 @@
 /* dense_level.c - the inverse of a coarse operator as one dense matrix (dense_level.h).
  *
  * The matrix is a vector of as many columns as it has rows, on this rank's sites. An application
- * collects the numbers of x from all ranks, and multiplies. */
+ * gathers the numbers of x from all ranks, puts them into the order of the whole lattice, on which
+ * bits depend, and multiplies. */
 #include "multigrid/dense_level.h"
 
 #include <complex.h>
@@ -11,20 +12,25 @@
 #include "blas/submit.h"
 #include "dslash/coarse/coarse_ops.h"
 #include "lib/core/entry.h"
-#include "lib/operator/workspace.h"
+#include "lib/grid/rank_gather.h"
 #include "lib/vector/space.h"
 #include "multigrid/dense_matrix.h"
 
-/* Vectors of the workspace, used as plain memory: the numbers of the whole lattice, and with
- * several ranks those of this one and those of all, rank by rank. */
-enum { WHOLE, MINE, ALL };
+/* What an application to a given number of columns needs. It is retained
+ * (lib/operator/workspace.h says why). */
+typedef struct dense_room {
+  struct dense_room *next;
+  int columns;
+  kaon_rank_gather *gather; /* the numbers of all ranks, rank by rank */
+  void *whole;              /* in the order of the whole lattice; one rank: NULL */
+} dense_room;
 
 typedef struct dense_level {
   kaon_operator *of; /* the inverse that this is a twin of; else NULL */
   kaon_vector *matrix;
-  int32_t *order;      /* [place]: this rank's site, x fastest; device memory */
-  kaon_space *numbers; /* one complex number for each row */
-  kaon_workspace *rooms;
+  int32_t *order;    /* [place]: this rank's site, x fastest; device memory */
+  int32_t *gathered; /* [place among the gathered sites]: site of the whole lattice; likewise */
+  dense_room *rooms;
 } dense_level;
 
 static int64_t rows_of(const kaon_operator *K) {
@@ -35,37 +41,66 @@ static const kaon_coarse_ops *kernels_of(const kaon_context *ctx, kaon_precision
   return precision == KAON_HALF ? NULL : ctx->backend->coarse[precision];
 }
 
-/* ---- application ---- */
+/* ---- rooms ---- */
 
-static kaon_status get_room(kaon_operator *K, int columns, kaon_workspace **room) {
+static void release_room(kaon_context *ctx, dense_room *gone) {
+  kaon_rank_gather_destroy(&gone->gather);
+  kaon_pool_release(ctx, gone->whole);
+  free(gone);
+}
+
+static kaon_status take(const kaon_operator *K, dense_room *room) {
+  const kaon_lattice *l = K->space->lattice;
+  const size_t of_site =
+      (size_t)(K->space->ncomp * room->columns) * kaon_precision_bytes(K->precision);
+  KAON_TRY(kaon_rank_gather_create(l, l->grid, (size_t)l->volume * of_site, &room->gather));
+  if (K->ctx->comm->ranks == 1) return KAON_OK;
+  return kaon_agree(K->ctx, kaon_pool_allocate(K->ctx, (size_t)l->global_volume * of_site,
+                                               "numbers of a dense inverse", &room->whole));
+}
+
+static kaon_status get_room(kaon_operator *K, int columns, dense_room **room) {
   dense_level *self = K->self;
-  return kaon_workspace_get(K, self->numbers, K->ctx->comm->ranks > 1 ? 3 : 1, columns,
-                            &self->rooms, room);
+  for (*room = self->rooms; *room != NULL; *room = (*room)->next)
+    if ((*room)->columns == columns) return KAON_OK;
+  dense_room *made = calloc(1, sizeof *made);
+  KAON_TRY(KAON_AGREE_MEMORY(K->ctx, made != NULL, "dense inverse: out of host memory"));
+  made->columns = columns;
+  const kaon_status status = take(K, made);
+  if (status != KAON_OK) {
+    release_room(K->ctx, made);
+    return status;
+  }
+  made->next = self->rooms;
+  *room = self->rooms = made;
+  return KAON_OK;
 }
 
 static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
-  kaon_workspace *room = NULL;
+  dense_room *room = NULL;
   (void)mode;
   return get_room(K, columns, &room);
 }
 
-static void *memory_of(const kaon_workspace *room, int which) {
-  return room->vector[which]->data;
+/* ---- application ---- */
+
+static int64_t blocks_for(const kaon_space *space, int64_t sites) {
+  return (sites + space->width - 1) / space->width;
 }
 
-/* Gathers the numbers of all ranks, in the order of the whole lattice. A complex number in single
- * precision is sent as a double: communicators keep all bits, but perhaps not the sign of a zero. */
-static kaon_status share(const kaon_operator *K, const kaon_workspace *room, int columns) {
-  const kaon_lattice *l = K->space->lattice;
-  kaon_comm *comm = K->ctx->comm;
-  const size_t bytes = (size_t)(K->space->ncomp * columns) * kaon_precision_bytes(K->precision);
-  const int64_t doubles = (int64_t)(bytes / sizeof(double)) * l->volume;
-  const char *from = memory_of(room, ALL);
-  char *to = memory_of(room, WHOLE);
-  KAON_TRY(comm->ops->gather(comm, memory_of(room, MINE), (int)doubles, memory_of(room, ALL)));
-  for (int rank = 0; rank < comm->ranks; rank++)
-    for (int64_t local = 0; local < l->volume; local++, from += bytes)
-      memcpy(to + (size_t)kaon_dense_matrix_site(l, rank, local, KAON_DIRS) * bytes, from, bytes);
+/* args->collected: this rank's numbers; then those of all ranks, in the order of the whole
+ * lattice. */
+static kaon_status share(const kaon_operator *K, const dense_room *room, kaon_dense_args *args) {
+  kaon_dense_args all = *args;
+  kaon_launch launch;
+  if (room->whole == NULL) return KAON_OK;
+  KAON_TRY(kaon_rank_gather_run(room->gather));
+  args->collected = all.collected = room->whole;
+  all.list = kaon_rank_gather_all(room->gather);
+  all.order = ((const dense_level *)K->self)->gathered;
+  all.blocks = blocks_for(K->space, K->space->lattice->global_volume);
+  KAON_TRY(kaon_launch_prepare(K->ctx, args->nrhs, 0, &launch));
+  kernels_of(K->ctx, K->precision)->collect(&launch, &all);
   return KAON_OK;
 }
 
@@ -73,8 +108,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
                          const kaon_pass *pass) {
   const dense_level *self = K->self;
   const kaon_coarse_ops *ops = kernels_of(K->ctx, K->precision);
-  const int several = K->ctx->comm->ranks > 1;
-  kaon_workspace *room = NULL;
+  dense_room *room = NULL;
   kaon_launch launch;
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED, "dense inverse: its adjoint is not supported");
@@ -89,12 +123,11 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
                           .in = kaon_view_of(x),
                           .out = kaon_view_of(y),
                           .matrix = kaon_view_of(self->matrix),
-                          .collected = memory_of(room, several ? MINE : WHOLE),
+                          .collected = kaon_rank_gather_mine(room->gather),
                           .gate = kaon_pass_gate(pass)};
   KAON_TRY(kaon_launch_prepare(K->ctx, x->nrhs, kaon_vector_bytes(x), &launch));
   ops->collect(&launch, &args);
-  if (several) KAON_TRY(share(K, room, x->nrhs));
-  args.collected = memory_of(room, WHOLE);
+  KAON_TRY(share(K, room, &args));
   KAON_TRY(kaon_launch_prepare(K->ctx, x->nrhs, kaon_vector_bytes(self->matrix), &launch));
   ops->dense(&launch, &args);
   K->ctx->no_flush_needed = 1;
@@ -112,9 +145,13 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 
 static void destroy(kaon_operator *K) {
   dense_level *self = K->self;
-  kaon_workspace_free(&self->rooms);
-  kaon_space_destroy(&self->numbers);
+  while (self->rooms != NULL) {
+    dense_room *gone = self->rooms;
+    self->rooms = gone->next;
+    release_room(K->ctx, gone);
+  }
   kaon_pool_release(K->ctx, self->order);
+  kaon_pool_release(K->ctx, self->gathered);
   kaon_vector_destroy(&self->matrix);
   kaon_operator_destroy(&self->of);
   kaon_revision_release(&K->revision);
@@ -137,11 +174,6 @@ static kaon_status check(const kaon_space *space, kaon_precision precision) {
   if (precision == KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "dense inverse: it is offered in double and single precision, not in half");
-  if (ctx->comm->ranks > 1 && !ctx->backend->host_accessible)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "dense inverse: on a device it is offered on one rank, but there are %d; take "
-                     "one rank, or solve the coarsest level by a solver",
-                     ctx->comm->ranks);
   const kaon_coarse_ops *ops = kernels_of(ctx, precision);
   if (ops == NULL || ops->collect == NULL || ops->dense == NULL)
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
@@ -150,17 +182,37 @@ static kaon_status check(const kaon_space *space, kaon_precision precision) {
   return KAON_OK;
 }
 
-static kaon_status upload_order(const kaon_space *space, int32_t **order) {
-  const int64_t places = space->nblocks * space->width;
+static kaon_status upload(kaon_context *ctx, const int32_t *host, int64_t n, int32_t **table) {
   void *device = NULL;
-  KAON_AUTOFREE int32_t *host = malloc((size_t)places * sizeof *host);
+  KAON_TRY(
+      kaon_table_upload(ctx, host, (size_t)n * sizeof *host, "order of a dense inverse", &device));
+  *table = device;
+  return KAON_OK;
+}
+
+/* host[place]: site of the whole lattice. */
+static kaon_status list_gathered(const kaon_space *space, int32_t *host, int64_t places) {
+  const kaon_lattice *l = space->lattice;
+  KAON_AUTOFREE int32_t *from = malloc((size_t)l->global_volume * sizeof *from);
+  KAON_TRY(KAON_CHECK_MEMORY(space->ctx, from != NULL, "dense inverse: out of host memory"));
+  kaon_rank_gather_order(l, l->grid, from);
+  for (int64_t i = 0; i < places; i++) host[i] = -1;
+  for (int64_t site = 0; site < l->global_volume; site++) host[from[site]] = (int32_t)site;
+  return KAON_OK;
+}
+
+static kaon_status make_orders(const kaon_space *space, dense_level *self) {
+  const int64_t places = space->nblocks * space->width;
+  const int64_t gathered = blocks_for(space, space->lattice->global_volume) * space->width;
+  KAON_AUTOFREE int32_t *host =
+      malloc((size_t)(places > gathered ? places : gathered) * sizeof *host);
   KAON_TRY(KAON_CHECK_MEMORY(space->ctx, host != NULL, "dense inverse: out of host memory"));
   for (int64_t i = 0; i < places; i++)
     host[i] = (int32_t)kaon_space_caller_site(space, i / space->width, (int)(i % space->width));
-  KAON_TRY(kaon_table_upload(space->ctx, host, (size_t)places * sizeof *host,
-                             "order of a dense inverse", &device));
-  *order = device;
-  return KAON_OK;
+  KAON_TRY(upload(space->ctx, host, places, &self->order));
+  if (space->ctx->comm->ranks == 1) return KAON_OK;
+  KAON_TRY(list_gathered(space, host, gathered));
+  return upload(space->ctx, host, gathered, &self->gathered);
 }
 
 /* Everything but the numbers. On failure *made is NULL. */
@@ -175,8 +227,7 @@ static kaon_status make(const kaon_space *space, kaon_precision precision, int64
   KAON_TRY(KAON_AGREE_MEMORY(ctx, K != NULL, "dense inverse: out of host memory"));
   dense_level *self = K->self;
   kaon_status status = kaon_vector_create(ctx, space, precision, (int)rows, &self->matrix);
-  if (status == KAON_OK) status = kaon_space_create(ctx, rows, 1, 1, &self->numbers);
-  if (status == KAON_OK) status = kaon_agree(ctx, upload_order(space, &self->order));
+  if (status == KAON_OK) status = kaon_agree(ctx, make_orders(space, self));
   if (status == KAON_OK)
     status = kaon_agree(
         ctx, kaon_revision_create(ctx, "dense inverse", "kaon_dense_inverse_update", &K->revision));

@@ -15,7 +15,7 @@ typedef struct kaon_dense_info {
  * depend on threads. K has the matrices' space and this precision, double or single, and each rank
  * holds its own rows. It has no adjoint. Its twins follow it. Collective. info NULL: not wanted.
  * Errors: SINGULAR (naming a row), ARGUMENT (more than `most` rows; with both numbers), NOT_FINITE,
- * UNSUPPORTED (half precision; several ranks on a device), NOT_BUILT, MEMORY. */
+ * UNSUPPORTED (half precision), NOT_BUILT, MEMORY. */
 kaon_status kaon_dense_inverse(const kaon_coarse_links *links, kaon_precision precision,
                                int64_t most, kaon_operator **K, kaon_dense_info *info);
 /* The same K for new matrices in the same space. After a failure K is stale. */

@@ -6,6 +6,7 @@
 
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
+#include "multigrid/agglomerate.h"
 #include "multigrid/dense_level.h"
 #include "multigrid/refresh.h"
 #include "multigrid/transfer.h"
@@ -19,6 +20,9 @@ typedef struct kaon_cycle_room {
   kaon_operator *below;    /* ~ the inverse of the level below */
   kaon_vector *residual, *correction;
   kaon_vector *coarse_source, *coarse_solution;
+  /* If fewer ranks hold the level below: the same there, and what moves them. */
+  kaon_vector *merged_source, *merged_solution;
+  kaon_rank_gather *gather;
 } kaon_cycle_room;
 
 typedef struct kaon_mg_level {
@@ -30,8 +34,9 @@ typedef struct kaon_mg_level {
   kaon_aggregates *aggregates;
   kaon_transfer *transfer;
   kaon_transfer *rounded; /* set-up of level 0: the cycle's, in lower precision, or NULL */
+  kaon_agglomeration *merging; /* of the coarse lattice, for the level below; NULL: none */
   struct kaon_mg_level *below;
-  kaon_vector *coordinates; /* of the candidates in the basis: n columns of the level below */
+  kaon_vector *coordinates; /* of the candidates in the basis: n columns of the coarse space */
   int64_t unknowns;         /* complex numbers of the whole lattice */
   int vectors, steps, cycle;
   kaon_smoother smoother;
@@ -76,6 +81,10 @@ kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, 
                                kaon_operator **inverse);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
+/* Ends what a level does on the level below: where fewer ranks hold that, all of this level's agree. */
+static inline kaon_status kaon_level_agree(const kaon_mg_level *level, kaon_status status) {
+  return level->merging != NULL ? kaon_agree(level->ctx, status) : status;
+}
 /* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */
 void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 

@@ -23,13 +23,14 @@ static void release_cycle(kaon_mg_level *level) {
 static void release_level(kaon_mg_level *level) {
   release_cycle(level);
   kaon_vector_destroy(&level->coordinates);
+  kaon_agglomeration_destroy(&level->merging);
   kaon_aggregates_destroy(&level->aggregates);
 }
 
 static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
   const kaon_multigrid_options *o = &mg->options;
   const kaon_space *space = level->A->space;
-  level->ctx = mg->A->ctx;
+  level->ctx = level->A->ctx;
   level->number = number;
   level->unknowns = space->lattice->global_volume * (space->ncomp / 2);
   if (number + 1 < o->levels) {
@@ -41,25 +42,43 @@ static void begin_level(kaon_multigrid *mg, int number, kaon_mg_level *level) {
   }
 }
 
+/* The lattice of the level below: the coarse one, or that of fewer ranks, if it becomes coarser. */
+static kaon_status choose_lattice(kaon_mg_level *level, int coarsest, kaon_lattice **below) {
+  int box[4];
+  *below = level->aggregates->coarse;
+  if (coarsest || !kaon_agglomeration_box(level->ctx, (*below)->extents, (*below)->global, box))
+    return KAON_OK;
+  KAON_TRY(kaon_agglomeration_create(*below, box, &level->merging));
+  *below = level->merging->merged;
+  return KAON_OK;
+}
+
+static kaon_status make_operator(const kaon_mg_level *level, kaon_lattice *lattice, int half,
+                                 kaon_operator **A) {
+  const kaon_precision precision = level->transfer->coarse_precision;
+  kaon_coarse_links links = {NULL, {NULL}};
+  kaon_status status = kaon_coarse_links_create(lattice, 4 * level->vectors, precision, &links);
+  if (status == KAON_OK) status = kaon_coarse_create(&links, precision, half, A);
+  kaon_coarse_links_destroy(&links);
+  return status;
+}
+
 /* The transfer of a level, and the operator of the level below, still without numbers. */
 static kaon_status make_transfer(kaon_multigrid *mg, kaon_mg_level *level) {
-  kaon_coarse_links links = {NULL, {NULL}};
   const kaon_operator *A = level->A;
   const int n = level->vectors, below = level->number + 1;
   const int half_below =
       below + 1 < mg->options.levels && mg->options.precision[below] == KAON_HALF;
+  kaon_lattice *lattice = NULL;
   KAON_TRY(kaon_aggregates_create(A->space->lattice, mg->options.block[level->number],
                                   &level->aggregates));
   KAON_TRY(kaon_transfer_create(level->aggregates, A->space, kaon_couplings_of(A)->halves, n,
                                 A->precision, &level->transfer));
   const kaon_transfer *t = level->transfer;
   KAON_TRY(kaon_vector_create(level->ctx, t->coarse, t->coarse_precision, n, &level->coordinates));
-  kaon_status status =
-      kaon_coarse_links_create(level->aggregates->coarse, 4 * n, t->coarse_precision, &links);
-  if (status == KAON_OK)
-    status = kaon_coarse_create(&links, t->coarse_precision, half_below, &level->below->A);
-  kaon_coarse_links_destroy(&links);
-  KAON_TRY(status);
+  KAON_TRY(choose_lattice(level, below + 1 == mg->options.levels, &lattice));
+  const kaon_status status = make_operator(level, lattice, half_below, &level->below->A);
+  KAON_TRY(kaon_level_agree(level, status));
   return kaon_cycle_create(level);
 }
 
@@ -75,7 +94,9 @@ static kaon_status build(kaon_multigrid *mg) {
   KAON_TRY(in_precision(mg->A, mg->options.precision[0], &mg->level[0].A));
   for (int l = 0; l < mg->options.levels; l++) {
     begin_level(mg, l, &mg->level[l]);
-    if (mg->level[l].below != NULL) KAON_TRY(make_transfer(mg, &mg->level[l]));
+    if (mg->level[l].below == NULL) continue;
+    const kaon_status status = make_transfer(mg, &mg->level[l]);
+    KAON_TRY(mg->level[l].ctx != mg->A->ctx ? kaon_agree(mg->A->ctx, status) : status);
   }
   return KAON_OK;
 }

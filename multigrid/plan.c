@@ -22,6 +22,15 @@ static int extent_of(int part, int whole, int level) {
   return 1;
 }
 
+/* A rank's part of a level that becomes coarser: of level 0 its own, below that of a box of ranks, if
+ * these merge. Returns whether they do. */
+static int merge(const kaon_context *ctx, int part[4], const int whole[4], int level) {
+  int box[4];
+  if (level == 0 || !kaon_agglomeration_box(ctx, part, whole, box)) return 0;
+  for (int mu = 0; mu < 4; mu++) part[mu] *= box[mu];
+  return 1;
+}
+
 /* Fills in the aggregates of a level. 0: the lattice is too small for it. */
 static int choose_block(const int part[4], const int whole[4], int level, int block[4]) {
   int64_t sites = 1;
@@ -87,12 +96,12 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
                      "multigrid: 1 level was asked for, but 2 to %d are possible, or 0 for an "
                      "automatic choice",
                      KAON_MULTIGRID_LEVELS);
-  /* The dense inverse of several ranks is gathered by the host. */
-  if (volume_of(whole) > volume_of(part) && !ctx->backend->host_accessible) o->dense = 0;
   for (;; level++) {
     const int last = asked > 0 ? asked - 1 : KAON_MULTIGRID_LEVELS - 1;
     if (level > 0 && asked == 0 && 2 * o->vectors[level - 1] * volume_of(whole) <= o->dense) break;
-    if (level == last || !choose_block(part, whole, level, o->block[level])) break;
+    if (level == last) break;
+    merge(ctx, part, whole, level);
+    if (!choose_block(part, whole, level, o->block[level])) break;
     KAON_TRY(kaon_aggregates_check(ctx, part, whole, o->block[level]));
     KAON_TRY(choose_vectors(ctx, o, level));
     KAON_TRY(choose_smoother(ctx, o, level));
@@ -120,6 +129,7 @@ typedef struct level_size {
   int64_t column; /* bytes of a vector of one column */
   int64_t places; /* of a rank's sites; the last block of either parity may have idle lanes */
   int vectors, steps, cycle;
+  int merged; /* 1: fewer ranks hold it than the level above */
   kaon_smoother smoother;
 } level_size;
 
@@ -169,6 +179,7 @@ static int64_t cycle_bytes(const level_size *level, int64_t rows) {
   for (; level->vectors > 0; level++) {
     const level_size *below = level + 1;
     bytes += 2 * level->column + smoother_bytes(level) + 2 * below->column;
+    bytes += below->merged * 2 * below->column; /* the parts, and what ranks gather */
     if (below->vectors > 0 && level->cycle > 1) bytes += gcr_bytes(below->column, level->cycle);
     if (below->vectors == 0 && rows == 0) bytes += reduced_gcr_bytes(below->column, KAON_GCR_MAX);
   }
@@ -226,7 +237,10 @@ void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int 
   info->levels = o->levels;
   info->bytes = 0;
   for (int l = 0; l < o->levels; l++) {
+    const int merged = l + 1 < o->levels && merge(ctx, p, w, l);
+    for (int mu = 0; mu < 4; mu++) info->grid[l][mu] = w[mu] / p[mu];
     count_level(ctx, o, l, p, w, reals, &size[l], &info->level[l]);
+    size[l].merged = merged;
     info->level[l].cycles = cycles;
     info->bytes += info->level[l].bytes;
     if (l > 0) info->bytes += between(&size[l - 1]);

@@ -37,14 +37,39 @@ static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *
                    d->vector, level->number, d->site[0], d->site[1], d->site[2], d->site[3]);
 }
 
+/* to = from, which is of the coarse space, where fewer ranks hold the level below. */
+static kaon_status merge(const kaon_mg_level *level, const kaon_vector *from, kaon_vector *to) {
+  kaon_rank_gather *room = NULL;
+  KAON_TRY(
+      kaon_agglomeration_room(level->merging, from->space, from->precision, from->nrhs, &room));
+  const kaon_status status = kaon_agglomeration_gather(level->merging, room, from, to, NULL);
+  kaon_rank_gather_destroy(&room);
+  return status;
+}
+
+/* The matrices of the level below. half, w: overwritten. */
+static kaon_status make_matrices(const kaon_mg_level *level, kaon_vector *half, kaon_vector *w) {
+  const kaon_transfer *t = level->transfer;
+  const kaon_coarse_links *below = kaon_coarse_links_of(level->below->A);
+  kaon_coarse_links parts;
+  if (level->merging == NULL) return kaon_galerkin(level->A, t, half, w, below);
+  KAON_TRY(kaon_coarse_links_create(level->aggregates->coarse, t->coarse->ncomp,
+                                    t->coarse_precision, &parts));
+  kaon_status status = kaon_galerkin(level->A, t, half, w, &parts);
+  if (status == KAON_OK) status = merge(level, parts.inside, below->inside);
+  for (int d = 0; d < KAON_DIRS && status == KAON_OK; d++)
+    status = merge(level, parts.hop[d], below->hop[d]);
+  kaon_coarse_links_destroy(&parts);
+  return status;
+}
+
 /* The numbers of the level below, from V and A's present ones. w: n columns, overwritten. */
 static kaon_status project(kaon_multigrid *mg, kaon_mg_level *level, kaon_vector *w) {
-  kaon_mg_level *below = level->below;
   double clock = kaon_seconds();
   KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
   KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, w->nrhs, &half));
-  KAON_TRY(kaon_galerkin(level->A, level->transfer, half, w, kaon_coarse_links_of(below->A)));
-  KAON_TRY(kaon_coarse_update(below->A));
+  KAON_TRY(make_matrices(level, half, w));
+  KAON_TRY(kaon_level_agree(level, kaon_coarse_update(level->below->A)));
   note(mg, level, &clock, &mg->info.galerkin);
   return KAON_OK;
 }
@@ -129,14 +154,15 @@ static kaon_status take(const kaon_mg_level *level, candidates *c) {
   return kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->w);
 }
 
-static kaon_status begin(const kaon_multigrid *mg, const kaon_mg_level *above,
+/* above: the coordinates of the level above, on this one. */
+static kaon_status begin(const kaon_multigrid *mg, const kaon_vector *above,
                          const kaon_mg_level *level, origin from, kaon_vector *v) {
-  const int n = above->vectors < level->vectors ? above->vectors : level->vectors;
+  const int n = above->nrhs < level->vectors ? above->nrhs : level->vectors;
   if (from == FROM_RANDOM)
     KAON_TRY(kaon_random_columns(v, n, mg->options.seed + (uint64_t)level->number));
   else
     KAON_TRY(kaon_transfer_prolong(level->transfer, level->coordinates, 0, v, NULL));
-  KAON_TRY(kaon_vector_copy_columns(v, 0, above->coordinates, 0, n));
+  KAON_TRY(kaon_vector_copy_columns(v, 0, above, 0, n));
   return kaon_normalise_columns(v);
 }
 
@@ -153,18 +179,30 @@ static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candi
   return KAON_OK;
 }
 
-static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from) {
-  kaon_mg_level *below = level->below;
+/* The level below begins with these coordinates. */
+static kaon_status make_on(kaon_multigrid *mg, kaon_mg_level *below, const kaon_vector *coordinates,
+                           int rounds, origin from) {
   candidates c = {NULL, NULL};
-  if (below->below == NULL) return invert_coarsest(mg, below);
   kaon_status status = kaon_level_reduce(below);
   if (status == KAON_OK) status = take(below, &c);
-  if (status == KAON_OK) status = begin(mg, level, below, from, c.v);
+  if (status == KAON_OK) status = begin(mg, coordinates, below, from, c.v);
   if (status == KAON_OK && from == FROM_RANDOM) status = smooth(mg, below, &c, SMOOTHINGS);
   if (status == KAON_OK) status = descend(mg, below, &c, 0, from);
   if (status == KAON_OK) status = improve_level(mg, below, &c, rounds);
   release(&c);
   return status;
+}
+
+static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from) {
+  kaon_mg_level *below = level->below;
+  const kaon_operator *A = below->A;
+  if (below->below == NULL) return invert_coarsest(mg, below);
+  if (level->merging == NULL) return make_on(mg, below, level->coordinates, rounds, from);
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *merged = NULL;
+  kaon_status status = kaon_vector_create(A->ctx, A->space, A->precision, level->vectors, &merged);
+  KAON_TRY(kaon_level_agree(level, status));
+  KAON_TRY(merge(level, level->coordinates, merged));
+  return kaon_level_agree(level, make_on(mg, below, merged, rounds, from));
 }
 
 /* All matrices again, from the present bases. */
@@ -173,12 +211,13 @@ static kaon_status follow(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_vector *w = NULL;
   KAON_TRY(
       kaon_vector_create(level->ctx, level->A->space, level->A->precision, level->vectors, &w));
-  const kaon_status status = project(mg, level, w);
+  kaon_status status = project(mg, level, w);
   kaon_vector_destroy(&w);
   KAON_TRY(status);
   if (below->below == NULL) return invert_coarsest(mg, below);
-  KAON_TRY(kaon_level_reduce(below));
-  return follow(mg, below);
+  status = kaon_level_reduce(below);
+  if (status == KAON_OK) status = follow(mg, below);
+  return kaon_level_agree(level, status);
 }
 
 /* Candidates to begin with. */

@@ -63,7 +63,10 @@ typedef struct kaon_coarse_inverse_args {
 
 /* collect: to[row * nrhs + k] = number `row` of column k of `in`, for the rows of this rank; rows
  * are complex numbers: number c of the site at a place has row order[place] * reals / 2 + c.
- * order[place] = -1: no site. Columns that the gate closes get 0.
+ * order[place] = -1: no site. Columns that the gate closes get 0. With a list the numbers of a place
+ * are there, place after place, as collected ones are, instead of in `in`.
+ * spread: the reverse, into the open columns of `out`. Places without a site keep what they have. NULL
+ * on devices: it is for lattices of fewer ranks (multigrid/agglomerate.h).
  * dense: out = M to, with column `row` of M as column `row` of the vector `matrix`, `rows` in all.
  * blocks: of out, both parities. */
 typedef struct kaon_dense_args {
@@ -72,7 +75,8 @@ typedef struct kaon_dense_args {
   const int32_t *order; /* [place], in device memory */
   kaon_view in, out;
   kaon_view matrix;
-  void *collected; /* reals of the table's precision */
+  void *collected;  /* reals of the table's precision */
+  const void *list; /* likewise, not `collected`; NULL: none */
   kaon_gate gate;
 } kaon_dense_args;
 
@@ -81,5 +85,6 @@ typedef struct kaon_coarse_ops {
   void (*gather)(const kaon_launch *launch, const kaon_coarse_gather_args *args);
   void (*inverse)(const kaon_launch *launch, const kaon_coarse_inverse_args *args);
   void (*collect)(const kaon_launch *launch, const kaon_dense_args *args);
+  void (*spread)(const kaon_launch *launch, const kaon_dense_args *args);
   void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
 } kaon_coarse_ops;

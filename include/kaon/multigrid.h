@@ -43,7 +43,7 @@ typedef struct kaon_multigrid_options {
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR, as on devices of several ranks */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR */
   uint64_t seed; /**< of the random vectors that the set-up begins with */
 } kaon_multigrid_options;
 /** Defaults. */
@@ -64,6 +64,12 @@ typedef struct kaon_multigrid_options {
  * chirality, and become the basis of the coarse space, on which the same is done again. It takes as
  * long as some solves, so one K should serve many right-hand sides, also together: columns share
  * the basis and all matrices.
+ *
+ * Aggregates lie within the part of a rank. Where a level that becomes coarser would have 1 site a
+ * rank in a divided direction, neighbouring ranks merge their parts: fewer ranks hold this level and
+ * those below, and all ranks of a group do the same work. Only CPUs merge. On devices such a level
+ * stays divided, and its aggregates have 1 site in these directions. The ranks of the coarsest level
+ * share the rows of its dense inverse.
  *
  * A is retained. Collective. Errors: ARGUMENT (an option out of range; aggregates that do not
  * divide the lattice), UNSUPPORTED (A offers no hops in one direction), SINGULAR (dependent
@@ -123,6 +129,8 @@ typedef struct kaon_multigrid_info {
   double dense;
   kaon_multigrid_refresh last; /**< what kaon_multigrid_update() did last; before it, REBUILD, or
                                     UPDATE after kaon_multigrid_load() */
+  int grid[KAON_MULTIGRID_LEVELS][4]; /**< ranks of level l in x, y, z, t; if they are fewer than
+                                          there are, several have the same parts */
 } kaon_multigrid_info;
 /** Initial value. */
 #define KAON_MULTIGRID_INFO_INIT KAON_SIZED(kaon_multigrid_info)

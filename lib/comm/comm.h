@@ -86,6 +86,9 @@ typedef struct kaon_comm_ops {
   kaon_status (*window_get)(kaon_window *comm_window, size_t at, void *numbers, int width,
                             int64_t n);
   void (*window_destroy)(kaon_window **comm_window); /* NULL allowed */
+  /* A communicator for `ctx` of the ranks that give the same colour, in the order of their keys.
+   * NULL: one rank. Collective. Errors: COMM, MEMORY. */
+  kaon_status (*split)(kaon_comm *comm, int colour, int key, kaon_context *ctx, kaon_comm **part);
   void (*destroy)(kaon_comm **comm);
 } kaon_comm_ops;
 

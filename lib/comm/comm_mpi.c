@@ -274,6 +274,18 @@ static void destroy(kaon_comm **comm) {
   free(old);
 }
 
+static kaon_status split(kaon_comm *comm, int colour, int key, kaon_context *ctx,
+                         kaon_comm **part) {
+  MPI_Comm theirs = MPI_COMM_NULL;
+  *part = NULL;
+  KAON_TRY(check_open(comm, kaon_mpi_self(comm)->control_gave_up));
+  KAON_TRY(kaon_mpi_check(comm, MPI_Comm_split(kaon_mpi_self(comm)->control, colour, key, &theirs),
+                          "dividing the ranks"));
+  const kaon_status status = kaon_comm_ranks_create(ctx, &theirs, part);
+  MPI_Comm_free(&theirs);
+  return status;
+}
+
 static const kaon_comm_ops mpi_ops = {
     .name = "MPI",
     .reserve = reserve,
@@ -292,6 +304,7 @@ static const kaon_comm_ops mpi_ops = {
     .async_prepare = kaon_mpi_async_prepare,
     .async_round = kaon_mpi_async_round,
     .async_end = kaon_mpi_async_end,
+    .split = split,
     .destroy = destroy,
 };
 

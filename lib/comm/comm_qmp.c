@@ -17,6 +17,7 @@
 enum { SUMS_DEEP = 2 };
 typedef struct qmp_self {
   QMP_comm_t comm;
+  int owns; /* 1: it was made here (split) */
   /* Sums under way: one that is split, and a whole one within it. */
   struct {
     double *values;
@@ -193,9 +194,24 @@ static void destroy(kaon_comm **comm) {
   kaon_comm *gone = *comm;
   *comm = NULL;
   if (gone == NULL) return;
+  if (self_of(gone)->owns && QMP_is_initialized()) QMP_comm_free(self_of(gone)->comm);
   free(self_of(gone)->all);
   free(gone->self);
   free(gone);
+}
+
+static kaon_status split(kaon_comm *comm, int colour, int key, kaon_context *ctx,
+                         kaon_comm **part) {
+  QMP_comm_t theirs = NULL;
+  *part = NULL;
+  KAON_TRY(
+      check(comm, QMP_comm_split(self_of(comm)->comm, colour, key, &theirs), "dividing the ranks"));
+  const kaon_status status = kaon_comm_ranks_create(ctx, &theirs, part);
+  if (*part != NULL)
+    self_of(*part)->owns = 1;
+  else
+    QMP_comm_free(theirs);
+  return status;
 }
 
 static const kaon_comm_ops qmp_ops = {
@@ -209,6 +225,7 @@ static const kaon_comm_ops qmp_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
+    .split = split,
     .destroy = destroy,
 };
 

@@ -130,7 +130,7 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
 /* On failure, releases the context. */
 static kaon_status end(kaon_status status, kaon_context **ctx) {
   if (status == KAON_OK) return KAON_OK;
-  kaon_context_release(*ctx);
+  if (*ctx != NULL) kaon_context_release(*ctx);
   *ctx = NULL;
   return status;
 }
@@ -218,6 +218,36 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
   return end(join(*ctx, status, communicator, grid), ctx);
 }
 
+/* The machine of a context on fewer of its ranks. */
+static void take_machine(kaon_context *part, kaon_context *ctx) {
+  kaon_context_retain(ctx);
+  part->whole = ctx;
+  part->backend = ctx->backend;
+  part->pool = ctx->pool;
+  part->threads = ctx->threads;
+  part->cache_bytes = ctx->cache_bytes;
+  part->core_cache_bytes = ctx->core_cache_bytes;
+  part->prefetch_level = ctx->prefetch_level;
+  memcpy(part->device, ctx->device, sizeof part->device);
+}
+
+kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
+                               kaon_context **part) {
+  kaon_context_options options = ctx->options;
+  kaon_launch unused; /* as in join */
+  options.lab = &ctx->lab;
+  kaon_status status = begin(&options, part);
+  if (status == KAON_OK) take_machine(*part, ctx);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK)
+    status = kaon_agree(ctx, ctx->comm->ops->split(ctx->comm, colour, key, *part, &(*part)->comm));
+  if (status == KAON_OK) status = take_grid(*part, grid);
+  if (status == KAON_OK && ctx->comm->delay != NULL)
+    status = kaon_comm_delay((*part)->comm, ctx->lab.reduce_delay);
+  if (status == KAON_OK) status = kaon_launch_prepare(*part, 1, 0, &unused);
+  return end(kaon_agree(ctx, status), part);
+}
+
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   kaon_saved_error failed;
   kaon_error_save(&failed);
@@ -270,11 +300,12 @@ void kaon_context_release(kaon_context *ctx) {
   if (ctx->pool != NULL) {
     kaon_pool_release(ctx, ctx->partials);
     kaon_pool_release(ctx, ctx->states);
-    kaon_pool_destroy(ctx, &ctx->pool);
+    if (ctx->whole == NULL) kaon_pool_destroy(ctx, &ctx->pool);
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
   if (ctx->machine != NULL) ctx->backend->close(ctx);
   kaon_tuning_release(ctx);
+  if (ctx->whole != NULL) kaon_context_release(ctx->whole);
   free(ctx);
 }
 

@@ -25,6 +25,7 @@ struct kaon_context {
   const kaon_backend *backend;
   kaon_comm *comm;
   kaon_pool *pool;
+  kaon_context *whole; /* of all ranks, if this is one of fewer: it owns the pool; retained */
   kaon_context_options options;
   kaon_lab_options lab; /* experiments */
   int threads;
@@ -69,6 +70,11 @@ struct kaon_context {
   int pass_incomplete;
 };
 
+/* A context for the ranks of ctx that give the same colour, in the order of their keys, on this grid,
+ * with the options, machine and pool of ctx. For machines whose memory the host reaches, and communicators
+ * that can be divided. Collective; the ranks of ctx agree. Errors: COMM, MEMORY. */
+kaon_status kaon_context_split(kaon_context *ctx, int colour, int key, const int grid[4],
+                               kaon_context **part);
 void kaon_context_retain(kaon_context *ctx);
 void kaon_context_release(kaon_context *ctx);
 

@@ -10,7 +10,7 @@ import system
 KAPPA, CSW = "0.1352", "1.769"
 # two levels with a small basis: the set-up takes a second
 SMALL = ["invert", *system.LINKS, "--kappa", "0.12", "--csw", "1", "--precond", "multigrid", "--multigrid", "vectors_0=6,setup=1"]
-LEVEL = {"lattice", "dof", "block", "vectors", "unknowns", "bytes", "steps", "setup_seconds", "dense_inverse_norm"}
+LEVEL = {"lattice", "grid", "dof", "block", "vectors", "unknowns", "bytes", "steps", "setup_seconds", "dense_inverse_norm"}
 PARTS = ("smooth", "orthonormalise", "galerkin", "dense")
 
 
@@ -118,6 +118,10 @@ class Program(system.Case):
                                      "--dry-run")
         self.assertIn("level 1: 16x16x16x32, 40 numbers a site, 24 vectors on blocks of 2x2x2x2", out)
         self.assertIn(code, (0, 3), err)
+        code, out, err = system.kaon("invert", "--gauge", "weak:0.3", "--lattice", "16x16x16x16", "--kappa", "0.12", "--csw", "1", "--precond", "multigrid",
+                                     "--dry-run", "--grid", "1x1x1x4", "--multigrid", "levels=3")
+        self.assertIn("level 1: 4x4x4x4 on 1x1x1x2 ranks, 40 numbers a site, 24 vectors on blocks of 2x2x2x2", out)
+        self.assertIn("level 2: 2x2x2x2 on 1x1x1x2 ranks", out)
 
     def test_what_does_not_go_with_it_is_refused(self):
         for wrong, words in ((["--method", "bicgstab"], ["--method bicgstab does not go with --precond multigrid", "leave it out"]),

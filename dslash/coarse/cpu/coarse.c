@@ -321,4 +321,5 @@ const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {.hop = KAON_EXPORT(coarse_
                                                       .gather = KAON_EXPORT(kaon_coarse_gather),
                                                       .inverse = KAON_EXPORT(kaon_coarse_inverse),
                                                       .collect = KAON_EXPORT(kaon_coarse_collect),
+                                                      .spread = KAON_EXPORT(kaon_coarse_spread),
                                                       .dense = KAON_EXPORT(kaon_coarse_dense)};

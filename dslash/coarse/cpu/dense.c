@@ -11,28 +11,66 @@
  * and columns of the matrix in a chunk. */
 enum { TILE = 2, SHARED = 3, CHUNK = 24 };
 
-static void collect_share(const void *job, int t, int threads) {
-  const kaon_dense_args *a = job;
-  const int64_t numbers = a->reals / 2, last = a->blocks * (t + 1) / threads;
+/* A complex number of a vector, and the distance to its imaginary part. */
+static real *number_at(const kaon_dense_args *a, const kaon_view *v, int64_t block, int l,
+                       int64_t c, int k) {
+  return (real *)v->data + kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
+}
+
+/* The collected numbers of a site from a vector, or from a list where `list` is not NULL. */
+static void collect_site(const kaon_dense_args *a, int64_t block, int l, const real *list,
+                         real *to) {
+  for (int64_t c = 0; c < a->reals / 2; c++)
+    for (int k = 0; k < a->nrhs; k++, to += 2) {
+      const int open = kaon_gate_open(&a->gate, k);
+      const int64_t at = 2 * (c * a->nrhs + k);
+      const real *from = list != NULL ? list + at : number_at(a, &a->in, block, l, c, k);
+      to[0] = open ? from[0] : 0;
+      to[1] = open ? from[list != NULL ? 1 : KAON_W] : 0;
+    }
+}
+
+static void spread_site(const kaon_dense_args *a, int64_t block, int l, const real *from) {
+  for (int64_t c = 0; c < a->reals / 2; c++)
+    for (int k = 0; k < a->nrhs; k++, from += 2) {
+      real *to = number_at(a, &a->out, block, l, c, k);
+      if (!kaon_gate_open(&a->gate, k)) continue;
+      to[0] = from[0];
+      to[KAON_W] = from[1];
+    }
+}
+
+/* Sites of this thread: from or to the collected numbers. */
+KAON_INLINE void move_share(const kaon_dense_args *a, int t, int threads, const int collects) {
+  const int64_t of_site = (int64_t)a->reals * a->nrhs, last = a->blocks * (t + 1) / threads;
   for (int64_t block = a->blocks * t / threads; block < last; block++)
     for (int l = 0; l < KAON_W; l++) {
-      const int64_t site = a->order[block * KAON_W + l];
+      const int64_t place = block * KAON_W + l, site = a->order[place];
       if (site < 0) continue;
-      real *to = (real *)a->collected + site * numbers * a->nrhs * 2;
-      for (int64_t c = 0; c < numbers; c++)
-        for (int k = 0; k < a->nrhs; k++, to += 2) {
-          const real *from = (const real *)a->in.data +
-                             kaon_field_index(block, k, (int)(2 * c), l, a->nrhs, a->reals, KAON_W);
-          const int open = kaon_gate_open(&a->gate, k);
-          to[0] = open ? from[0] : 0;
-          to[1] = open ? from[KAON_W] : 0;
-        }
+      real *collected = (real *)a->collected + site * of_site;
+      const real *list = a->list != NULL ? (const real *)a->list + place * of_site : NULL;
+      if (collects)
+        collect_site(a, block, l, list, collected);
+      else
+        spread_site(a, block, l, collected);
     }
+}
+
+static void collect_share(const void *job, int t, int threads) {
+  move_share(job, t, threads, 1);
+}
+static void spread_share(const void *job, int t, int threads) {
+  move_share(job, t, threads, 0);
 }
 
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args) {
   const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
   kaon_team_run(kaon_team_of(launch, reals), collect_share, args);
+}
+
+void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args) {
+  const int64_t reals = args->blocks * KAON_W * args->reals * args->nrhs;
+  kaon_team_run(kaon_team_of(launch, reals), spread_share, args);
 }
 
 /* A tile of one chunk: `count` columns of the matrix, from `matrix` on, times the collected numbers

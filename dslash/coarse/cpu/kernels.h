@@ -10,4 +10,5 @@ void KAON_EXPORT(kaon_coarse_gather)(const kaon_launch *launch,
 void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
                                       const kaon_coarse_inverse_args *args);
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
+void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args);
 void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch, const kaon_dense_args *args);

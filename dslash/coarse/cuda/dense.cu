@@ -12,6 +12,7 @@ typedef struct dense_call {
   const int32_t *order;
   kaon_view in, out, matrix;
   vcomplex *collected;
+  const vcomplex *list;
   kaon_gate gate;
 } dense_call;
 
@@ -23,8 +24,14 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   kaon_wait_for_previous();
   if (column >= a.nrhs || a.order[place] < 0) return;
   numbers x = numbers_zero();
-  if (inner_gate_open(a.gate, column))
-    x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
+  if (inner_gate_open(a.gate, column)) {
+    if (a.list == NULL)
+      x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
+    else
+#pragma unroll
+      for (int j = 0; j < PACK; j++)
+        x.c[j] = a.list[(place * (a.reals / 2) + packet * PACK + j) * a.nrhs + column];
+  }
   const int64_t row = (int64_t)a.order[place] * (a.reals / 2) + packet * PACK;
 #pragma unroll
   for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
@@ -110,6 +117,7 @@ static dense_call call_of(const kaon_dense_args *args) {
   a.out = args->out;
   a.matrix = args->matrix;
   a.collected = (vcomplex *)args->collected;
+  a.list = (const vcomplex *)args->list;
   a.gate = args->gate;
   return a;
 }

@@ -76,12 +76,13 @@ static kaon_multigrid_info describe(const problem *p) {
   return info;
 }
 
-static json_t *level(const kaon_multigrid_level *l) {
-  return json_pack("{s:o s:i s:o s:i s:I s:I s:i s:o s:o}", "lattice", report_ints(l->extents, 4),
-                   "dof", l->numbers, "block", l->vectors ? report_ints(l->block, 4) : json_null(),
-                   "vectors", l->vectors, "unknowns", (json_int_t)l->unknowns, "bytes",
-                   (json_int_t)l->bytes, "steps", l->cycles, "setup_seconds",
-                   report_real(l->seconds), "dense_inverse_norm",
+static json_t *level(const kaon_multigrid_level *l, const int grid[4]) {
+  return json_pack("{s:o s:o s:i s:o s:i s:I s:I s:i s:o s:o}", "lattice",
+                   report_ints(l->extents, 4), "grid", report_ints(grid, 4), "dof", l->numbers,
+                   "block", l->vectors ? report_ints(l->block, 4) : json_null(), "vectors",
+                   l->vectors, "unknowns", (json_int_t)l->unknowns, "bytes", (json_int_t)l->bytes,
+                   "steps", l->cycles, "setup_seconds", report_real(l->seconds),
+                   "dense_inverse_norm",
                    l->dense_inverse_norm > 0 ? report_real(l->dense_inverse_norm) : json_null());
 }
 
@@ -92,7 +93,8 @@ static json_t *path(const char *name) {
 void multigrid_add(const problem_args *a, const problem *p, json_t *to) {
   const kaon_multigrid_info info = describe(p);
   json_t *levels = json_array();
-  for (int l = 0; l < info.levels; l++) json_array_append_new(levels, level(&info.level[l]));
+  for (int l = 0; l < info.levels; l++)
+    json_array_append_new(levels, level(&info.level[l], info.grid[l]));
   json_object_set(to, "levels", levels);
   json_object_set_new(
       to, "preconditioner",
@@ -130,16 +132,18 @@ void multigrid_print_levels(const cli_common *common, const problem *p,
                             const kaon_multigrid_info *info) {
   for (int l = 0; l < info->levels; l++) {
     const kaon_multigrid_level *at = &info->level[l];
-    char bytes[32], below[96];
-    const int *e = at->extents, *b = at->block;
+    char bytes[32], below[96], ranks[64] = "";
+    const int *e = at->extents, *b = at->block, *g = info->grid[l], *all = info->grid[0];
+    if (all[0] * all[1] * all[2] * all[3] > 1)
+      snprintf(ranks, sizeof ranks, " on %dx%dx%dx%d ranks", g[0], g[1], g[2], g[3]);
     if (at->vectors)
       snprintf(below, sizeof below, "%d vectors on blocks of %dx%dx%dx%d", at->vectors, b[0], b[1],
                b[2], b[3]);
     else
       snprintf(below, sizeof below, "%s",
                at->unknowns <= p->multigrid.dense ? "inverted as a dense matrix" : "solved by GCR");
-    cli_print(common, "  level %d: %dx%dx%dx%d, %d numbers a site, %s, %s\n", l, e[0], e[1], e[2],
-              e[3], at->numbers, below, cli_bytes((double)at->bytes, bytes));
+    cli_print(common, "  level %d: %dx%dx%dx%d%s, %d numbers a site, %s, %s\n", l, e[0], e[1], e[2],
+              e[3], ranks, at->numbers, below, cli_bytes((double)at->bytes, bytes));
   }
 }
 
