@@ -73,6 +73,8 @@ kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, 
                                kaon_operator **inverse);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
+/* The level's room for so many columns, made if there is none. Collective. Errors: MEMORY. */
+kaon_status kaon_cycle_room_get(kaon_mg_level *level, int columns, kaon_cycle_room **room);
 /* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */
 void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 

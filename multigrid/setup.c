@@ -31,6 +31,18 @@ static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, 
   *clock = now;
 }
 
+/* Tells the user's monitor which round of a level begins. Any rank may cancel. Collective. */
+static kaon_status tell(const kaon_multigrid *mg, const kaon_mg_level *level, int round) {
+  const kaon_multigrid_options *o = &mg->options;
+  kaon_status status = KAON_OK;
+  if (o->monitor == NULL) return KAON_OK;
+  if (o->monitor(o->monitor_user, round, level->number, 0))
+    status = kaon_fail(level->ctx, KAON_ERR_CANCELLED,
+                       "multigrid: the monitor ended the set-up in round %d of level %d", round,
+                       level->number);
+  return kaon_agree(level->ctx, status);
+}
+
 static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *d) {
   return kaon_fail(level->ctx, KAON_ERR_SINGULAR,
                    "multigrid: vector %d of level %d depends on those before it in the aggregate "
@@ -91,6 +103,7 @@ static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operat
 
 static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *c, int times) {
   KAON_AUTO(kaon_operator_destroy) kaon_operator *smoother = NULL;
+  KAON_TRY(tell(mg, level, 0));
   KAON_TRY(kaon_level_smoother(level, level->vectors, &smoother));
   for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, c));
   return KAON_OK;
@@ -132,6 +145,7 @@ static kaon_status begin(const kaon_multigrid *mg, const kaon_mg_level *above,
 static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
                                  int rounds) {
   for (int i = 0; i < rounds; i++) {
+    KAON_TRY(tell(mg, level, i + 1));
     double clock = kaon_seconds();
     KAON_TRY(kaon_orthonormalise_columns(c->v));
     note(mg, level, &clock, &mg->info.orthonormalise);
