@@ -43,11 +43,14 @@ static kaon_status tell(const kaon_multigrid *mg, const kaon_mg_level *level, in
   return kaon_agree(level->ctx, status);
 }
 
-static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *d) {
+static kaon_status dependent(const kaon_multigrid *mg, const kaon_mg_level *level,
+                             const kaon_dependence *d) {
   return kaon_fail(level->ctx, KAON_ERR_SINGULAR,
-                   "multigrid: vector %d of level %d depends on those before it in the aggregate "
-                   "at %d %d %d %d; use fewer vectors, or another seed",
-                   d->vector, level->number, d->site[0], d->site[1], d->site[2], d->site[3]);
+                   "multigrid: vector %d of the %d of level %d depends on those before it in the "
+                   "aggregate at %d %d %d %d; use larger blocks, fewer rounds of the set-up (there "
+                   "are %d) or fewer vectors",
+                   d->vector, level->vectors, level->number, d->site[0], d->site[1], d->site[2],
+                   d->site[3], mg->options.setup);
 }
 
 /* V from the candidates, and the numbers of the level below. */
@@ -57,7 +60,7 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
   double clock = kaon_seconds();
   KAON_TRY(kaon_vector_copy(c->w, c->v));
   const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
-  if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
+  if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(mg, level, &where);
   KAON_TRY(status);
   note(mg, level, &clock, &mg->info.orthonormalise);
   KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
