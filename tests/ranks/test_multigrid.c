@@ -122,8 +122,39 @@ static void refusals_are_those_of_all_ranks(void **state) {
   multigrid_close(&c);
 }
 
+/* On the last rank alone. */
+static int cancel(void *user, int round, int level, double unused) {
+  (void)user;
+  (void)level;
+  (void)unused;
+  return round == 1 && world_rank() == world_size() - 1;
+}
+
+/* One rank's monitor ends the set-up of all. Times are measured by all. */
+static void monitors_and_times(void **state) {
+  (void)state;
+  kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
+  kaon_multigrid_options o = KAON_MULTIGRID_OPTIONS_INIT;
+  kaon_multigrid_times times = KAON_MULTIGRID_TIMES_INIT;
+  multigrid_case c = open_case(ctx, &shapes[0]);
+  kaon_operator *K = c.A;
+  o.levels = 2;
+  o.vectors[0] = 8;
+  o.setup = 1;
+  o.monitor = cancel;
+  must_refuse(ctx, KAON_ERR_CANCELLED, kaon_multigrid_create(c.A, &o, &K));
+  assert_null(K);
+  o.monitor = NULL;
+  K = multigrid_of(&c, &o);
+  must(ctx, kaon_multigrid_measure(K, 2, &times));
+  assert_true(times.level[0].smoother > 0 && times.level[1].coarsest > 0);
+  kaon_operator_destroy(&K);
+  multigrid_close(&c);
+}
+
 static const struct CMUnitTest multigrid[] = {
     cmocka_unit_test(counts_are_those_of_one_rank),
     cmocka_unit_test(refusals_are_those_of_all_ranks),
+    cmocka_unit_test(monitors_and_times),
 };
 RANKS_MAIN(multigrid)
