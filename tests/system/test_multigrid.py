@@ -99,7 +99,7 @@ class Program(system.Case):
         self.assertIn("taken over", self.succeeds(*SMALL, "--columns", 12, "--output", "x.lime", "--resume"))
 
     def test_times_and_estimate_of_a_heavy_quark(self):
-        """Three levels in two batches. A set-up costs far more than all that BiCGStab needs here, so it is advised."""
+        """Three levels in two batches. A set-up costs far more than all that BiCGStab needs here."""
         out = self.succeeds("invert", "--gauge", "weak:0.3", "--lattice", "8x8x8x8", "--kappa", "0.11", "--csw", "1", "--precond", "multigrid", "--multigrid",
                             "levels=3,vectors_0=8,vectors_1=8,setup=1,block_0_x=2,block_0_y=2,block_0_z=2,block_0_t=2", "--columns", 3, "--batch", 2,
                             "--report", "report.json", "--plot-levels", "levels.png")
@@ -110,24 +110,30 @@ class Program(system.Case):
         self.assertEqual([sorted(part for part, seconds in level["parts"].items() if seconds > 0) for level in report["levels"]],
                          [["residual", "smoother", "transfer"], ["krylov", "residual", "smoother", "transfer"], ["coarsest"]])
         self.assertIn("time of the solve by level", out)
-        estimate = report["estimate"]
-        self.assertEqual((estimate["method"], estimate["converged"]), ("bicgstab", True))
-        self.assertEqual(estimate["multigrid_seconds"], report["setup_seconds"] + report["seconds"])
-        self.assertLess(estimate["seconds"], estimate["multigrid_seconds"] / 2)
-        self.assertIn("BiCGStab would have taken about", out)
-        self.assertIn(f"({estimate['steps']:.0f} steps a column)", out)
+        self.check_estimate(report, out)
+        self.assertTrue(report["estimate"]["converged"])
         self.assertTrue(self.read("levels.png").startswith(b"\x89PNG") if shutil.which("gnuplot") else "levels.png was not drawn" in out)
 
-    def test_the_estimate_is_printed_where_it_is_below_half(self):
+    def test_the_estimate_of_a_light_quark(self):
         """Beyond critical BiCGStab hardly gets further in its first 40 steps, or not at all."""
         sample = system.data("milc", "milc_lat.sample.l8888")
         out = self.succeeds("invert", "--gauge", sample, "--kappa", "0.15", "--csw", CSW, "--columns", 1, "--precond", "multigrid", "--multigrid", "setup=2",
                             "--report", "report.json")
-        estimate = self.report()["estimate"]
+        self.check_estimate(self.report(), out)
+        self.assertFalse(self.report()["estimate"]["converged"])
+
+    def check_estimate(self, report, out):
+        """It is printed where it is below half of what multigrid took. By how much depends on the machine."""
+        estimate = report["estimate"]
         print(f"  {estimate}")
+        self.assertEqual(estimate["method"], "bicgstab")
+        self.assertEqual(estimate["multigrid_seconds"], report["setup_seconds"] + report["seconds"])
         self.assertEqual(estimate["steps"] is None, estimate["seconds"] is None)
-        expected = estimate["seconds"] is not None and estimate["seconds"] < estimate["multigrid_seconds"] / 2
-        self.assertEqual("BiCGStab would have taken" in out, expected)
+        seconds, some = estimate["seconds"], "" if estimate["converged"] else "some "
+        if seconds is not None and seconds < estimate["multigrid_seconds"] / 2:
+            self.assertIn(f"BiCGStab would have taken about {seconds:.2g} s ({some}{estimate['steps']:.0f} steps a column)", out)
+        else:
+            self.assertNotIn("BiCGStab would have taken", out)
 
     def test_remedies_of_messages_help(self):
         free = ["invert", "--gauge", "unit", "--lattice", "4x4x4x8", "--action", "wilson", "--columns", 1, "--precond", "multigrid"]

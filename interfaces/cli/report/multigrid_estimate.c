@@ -1,8 +1,8 @@
 /* multigrid_estimate.c - whether BiCGStab would have been faster than multigrid. Contract:
  * multigrid_levels.h.
  *
- * A probe of one column, after the solve, shows how fast BiCGStab converges; a few steps of a batch
- * show how long they take. */
+ * A probe of one column, after the solve, shows how fast BiCGStab converges. Two short solves of a
+ * batch show how long a step takes. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"
 
-enum { PROBE = 40, TIMED = 20, POLLED = 4 };
+enum { PROBE = 40, LONGER = 24, SHORTER = 8 };
 
 typedef struct estimate {
   int solved;      /* columns of this run */
@@ -22,29 +22,17 @@ typedef struct estimate {
   double besides;  /* of its begin and end */
 } estimate;
 
-/* Between two polls of the host. The shortest time of a step counts: residuals are replaced more
- * often at the beginning than later. */
-typedef struct watch {
-  double last_seen, per_step;
-  int last;
-} watch;
-
-static int see(void *user, int iteration, int column, double residual) {
-  watch *w = user;
+static int stop(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
   (void)column;
   (void)residual;
-  if (iteration < w->last + POLLED) return signals_interrupted();
-  const double now = cli_now();
-  if (w->last > 0) w->per_step = fmin(w->per_step, (now - w->last_seen) / (iteration - w->last));
-  w->last_seen = now;
-  w->last = iteration;
   return signals_interrupted();
 }
 
 /* Makes at most so many steps for `count` columns from `first` on, from a zero guess. */
 static kaon_status solve(const invert_job *job, kaon_operator *R, int first, int count, int steps,
-                         kaon_solver **solver, kaon_column_report *columns, watch *w,
-                         double *seconds) {
+                         kaon_solver **solver, kaon_column_report *columns, double *seconds) {
   const kaon_space *space = problem_space(&job->p);
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
@@ -52,11 +40,9 @@ static kaon_status solve(const invert_job *job, kaon_operator *R, int first, int
   o.method = KAON_BICGSTAB;
   o.tol = job->p.options.tol;
   o.max_iterations = steps;
-  o.check_interval = POLLED;
   o.sloppy = job->p.options.sloppy;
   o.reconstruct = job->p.options.reconstruct;
-  o.monitor = see;
-  o.monitor_user = w;
+  o.monitor = stop;
   kaon_status status = kaon_solver_create(R, count, &o, solver);
   if (status == KAON_OK) status = kaon_vector_create(job->ctx, space, job->p.precision, count, &b);
   if (status == KAON_OK) status = kaon_vector_create(job->ctx, space, job->p.precision, count, &x);
@@ -81,11 +67,10 @@ static kaon_status probe(const invert_job *job, kaon_operator *R, int first, est
   const double tol = job->p.options.tol;
   kaon_solver *solver = NULL;
   kaon_column_report column = {.iterations = 0};
-  watch w = {.per_step = INFINITY};
   double seconds = 0;
   column_history *history = calloc(1, sizeof *history);
   kaon_status status = kaon_context_agree(job->ctx, history ? KAON_OK : KAON_ERR_MEMORY);
-  if (status == KAON_OK) status = solve(job, R, first, 1, PROBE, &solver, &column, &w, &seconds);
+  if (status == KAON_OK) status = solve(job, R, first, 1, PROBE, &solver, &column, &seconds);
   if (status == KAON_OK) {
     histories_copy(solver, 1, history);
     e->converged = column.reason == KAON_CONVERGED;
@@ -97,17 +82,32 @@ static kaon_status probe(const invert_job *job, kaon_operator *R, int first, est
   return status;
 }
 
+/* The steps that a batch makes of `most`, and their seconds. */
+static kaon_status time_solve(const invert_job *job, kaon_operator *R, int most, estimate *e,
+                              int *steps, double *seconds) {
+  kaon_solver *solver = NULL;
+  kaon_column_report *columns = calloc((size_t)job->batch, sizeof *columns);
+  kaon_status status = kaon_context_agree(job->ctx, columns ? KAON_OK : KAON_ERR_MEMORY);
+  const double begun = cli_now();
+  if (status == KAON_OK) status = solve(job, R, 0, job->batch, most, &solver, columns, seconds);
+  if (most == LONGER) e->setup += cli_now() - begun - *seconds;
+  *steps = 1;
+  for (int k = 0; k < job->batch && status == KAON_OK; k++)
+    if (columns[k].iterations > *steps) *steps = columns[k].iterations;
+  kaon_solver_destroy(&solver);
+  free(columns);
+  return status;
+}
+
 /* Seconds of a batch: of a step, and of what a solve does before and after. */
 static kaon_status time_steps(const invert_job *job, kaon_operator *R, estimate *e) {
-  kaon_solver *solver = NULL;
-  watch w = {.per_step = INFINITY};
-  double seconds = 0;
-  const double begun = cli_now();
-  const kaon_status status = solve(job, R, 0, job->batch, TIMED, &solver, NULL, &w, &seconds);
-  e->setup += cli_now() - begun - seconds;
-  e->per_step = fmin(w.per_step, seconds / (w.last > 0 ? w.last : 1));
-  e->besides = fmax(0, seconds - w.last * e->per_step);
-  kaon_solver_destroy(&solver);
+  double longer = 0, shorter = 0;
+  int steps, fewer;
+  kaon_status status = time_solve(job, R, LONGER, e, &steps, &longer);
+  if (status == KAON_OK) status = time_solve(job, R, SHORTER, e, &fewer, &shorter);
+  e->per_step = longer / steps;
+  if (steps > fewer && longer > shorter) e->per_step = (longer - shorter) / (steps - fewer);
+  e->besides = fmax(0, longer - steps * e->per_step);
   return status;
 }
 
