@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "interfaces/cli/command/commands.h"
-#include "interfaces/cli/command/tune.h"
 #include "interfaces/common/problem/field.h"
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"

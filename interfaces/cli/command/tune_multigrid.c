@@ -1,6 +1,6 @@
 /* tune_multigrid.c - kaon tune --gauge: which options of --multigrid solve fastest on the user's
  * links. One option after another is varied, the others as best so far. */
-#include "interfaces/cli/command/tune.h"
+#include "interfaces/cli/command/commands.h"
 
 #include <math.h>
 #include <stdio.h>
