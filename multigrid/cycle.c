@@ -80,7 +80,7 @@ static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
   return kaon_operator_reserve(room->smoother, KAON_PLAIN, room->columns);
 }
 
-static kaon_status get_room(kaon_mg_level *level, int columns, kaon_cycle_room **room) {
+kaon_status kaon_cycle_room_get(kaon_mg_level *level, int columns, kaon_cycle_room **room) {
   for (*room = level->rooms; *room != NULL; *room = (*room)->next)
     if ((*room)->columns == columns) return KAON_OK;
   kaon_cycle_room *made = *room = calloc(1, sizeof *made);
@@ -146,7 +146,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
                      "multigrid: its adjoint is not offered; use method gcr");
-  KAON_TRY(get_room(level_of(K), x->nrhs, &room));
+  KAON_TRY(kaon_cycle_room_get(level_of(K), x->nrhs, &room));
   const kaon_pass gate = kaon_pass_gate_only(pass);
   KAON_TRY(run(level_of(K), room, x, y, &gate));
   return kaon_pass_sum_separately(y, pass);
@@ -164,7 +164,7 @@ static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
 static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
   kaon_cycle_room *room = NULL;
   (void)mode;
-  return get_room(level_of(K), columns, &room);
+  return kaon_cycle_room_get(level_of(K), columns, &room);
 }
 
 /* The transfers multiply each number of V and its conjugate once. A Schwarz cycle has 4 steps in blocks

@@ -33,7 +33,7 @@ typedef struct kaon_mg_level {
   /* Absent on the coarsest level. */
   kaon_aggregates *aggregates;
   kaon_transfer *transfer;
-  kaon_transfer *rounded; /* set-up of level 0: the cycle's, in lower precision, or NULL */
+  kaon_transfer *rounded;      /* set-up of level 0: the cycle's, in lower precision, or NULL */
   kaon_agglomeration *merging; /* of the coarse lattice, for the level below; NULL: none */
   struct kaon_mg_level *below;
   kaon_vector *coordinates; /* of the candidates in the basis: n columns of the coarse space */
@@ -85,6 +85,8 @@ kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator
 static inline kaon_status kaon_level_agree(const kaon_mg_level *level, kaon_status status) {
   return level->merging != NULL ? kaon_agree(level->ctx, status) : status;
 }
+/* The level's room for so many columns, made if there is none. Collective. Errors: MEMORY. */
+kaon_status kaon_cycle_room_get(kaon_mg_level *level, int columns, kaon_cycle_room **room);
 /* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */
 void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 

@@ -250,6 +250,12 @@ static kaon_status check_multigrid(const kaon_operator *K, const char *what) {
                    "%s: operator '%s' was not made by kaon_multigrid_create()", what, K->ops->name);
 }
 
+/* Of one application of a level's operator to a column. */
+static double flops(const kaon_multigrid *mg, int level) {
+  const kaon_operator *A = mg->level[level].A;
+  return A->ops->cost(A, 1).flops;
+}
+
 kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info *info) {
   KAON_ENTER(KAON_OF(K), K, info);
   KAON_TRY(check_multigrid(K, "multigrid"));
@@ -260,6 +266,7 @@ kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info 
   const kaon_space *space = mg->A->space;
   kaon_multigrid_count(K->ctx, space->lattice->extents, space->lattice->global, space->ncomp,
                        &mg->options, &made);
+  for (int l = 0; l < made.levels; l++) made.level[l].complexity = flops(mg, l) / flops(mg, 0);
   kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }

@@ -30,11 +30,26 @@ static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, 
   *clock = now;
 }
 
-static kaon_status dependent(const kaon_mg_level *level, const kaon_dependence *d) {
+/* Tells the user's monitor which round of a level begins. Any rank may cancel. Collective. */
+static kaon_status tell(const kaon_multigrid *mg, const kaon_mg_level *level, int round) {
+  const kaon_multigrid_options *o = &mg->options;
+  kaon_status status = KAON_OK;
+  if (o->monitor == NULL) return KAON_OK;
+  if (o->monitor(o->monitor_user, round, level->number, 0))
+    status = kaon_fail(level->ctx, KAON_ERR_CANCELLED,
+                       "multigrid: the monitor ended the set-up in round %d of level %d", round,
+                       level->number);
+  return kaon_agree(level->ctx, status);
+}
+
+static kaon_status dependent(const kaon_multigrid *mg, const kaon_mg_level *level,
+                             const kaon_dependence *d) {
   return kaon_fail(level->ctx, KAON_ERR_SINGULAR,
-                   "multigrid: vector %d of level %d depends on those before it in the aggregate "
-                   "at %d %d %d %d; use fewer vectors, or another seed",
-                   d->vector, level->number, d->site[0], d->site[1], d->site[2], d->site[3]);
+                   "multigrid: vector %d of the %d of level %d depends on those before it in the "
+                   "aggregate at %d %d %d %d; use larger blocks, fewer rounds of the set-up (there "
+                   "are %d) or fewer vectors",
+                   d->vector, level->vectors, level->number, d->site[0], d->site[1], d->site[2],
+                   d->site[3], mg->options.setup);
 }
 
 /* to = from, which is of the coarse space, where fewer ranks hold the level below. */
@@ -87,7 +102,7 @@ static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candi
   double clock = kaon_seconds();
   KAON_TRY(kaon_vector_copy(c->w, c->v));
   const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
-  if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(level, &where);
+  if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(mg, level, &where);
   KAON_TRY(status);
   KAON_TRY(round_basis(level));
   KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
@@ -129,6 +144,7 @@ static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operat
 
 static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *c, int times) {
   KAON_AUTO(kaon_operator_destroy) kaon_operator *smoother = NULL;
+  KAON_TRY(tell(mg, level, 0));
   KAON_TRY(kaon_level_smoother(level, level->vectors, &smoother));
   for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, c));
   return KAON_OK;
@@ -170,6 +186,7 @@ static kaon_status begin(const kaon_multigrid *mg, const kaon_vector *above,
 static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
                                  int rounds) {
   for (int i = 0; i < rounds; i++) {
+    KAON_TRY(tell(mg, level, i + 1));
     double clock = kaon_seconds();
     KAON_TRY(kaon_orthonormalise_columns(c->v));
     note(mg, level, &clock, &mg->info.orthonormalise);

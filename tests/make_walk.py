@@ -53,6 +53,7 @@ CALLS = {
     "kaon_multigrid_create": {"options": "&w.multigrid_options"},
     "kaon_multigrid_plan": {"grid": "w.ones"},
     "kaon_multigrid_describe": {"K": "w.multigrid"},
+    "kaon_multigrid_measure": {"K": "w.multigrid"},
     "kaon_multigrid_update": {"K": "w.multigrid"},
     "kaon_multigrid_solved": {"K": "w.multigrid"},
     "kaon_multigrid_save": {"K": "w.multigrid"},

@@ -389,6 +389,98 @@ static void operators_that_cannot_be(void **state) {
   multigrid_close(&c);
 }
 
+/* ---- the monitor, and times ---- */
+
+/* Rounds of levels 0 and 1 as a monitor hears of them, round + 10 level. It cancels call `last`. */
+typedef struct heard {
+  int count, last, what[32];
+} heard;
+
+static int listen(void *user, int round, int level, double residual) {
+  heard *h = user;
+  assert_true(h->count < 32 && residual == 0);
+  h->what[h->count++] = round + 10 * level;
+  return h->count == h->last;
+}
+
+/* The levels below make rounds of their own in the last one. */
+static void the_monitor_hears_of_rounds(void **state) {
+  (void)state;
+  static const int rounds[] = {0, 10, 1, 2, 11, 12};
+  enum { ROUNDS = sizeof rounds / sizeof *rounds };
+  multigrid_case c = open_case(MACHINE_CPU, small);
+  kaon_multigrid_options o = options_of_small();
+  heard h = {.count = 0};
+  o.setup = 2;
+  o.monitor = listen;
+  o.monitor_user = &h;
+  kaon_operator *K = multigrid_of(&c, &o);
+  assert_int_equal(h.count, ROUNDS);
+  assert_memory_equal(h.what, rounds, sizeof rounds);
+  h = (heard){.last = 3};
+  assert_int_equal(kaon_multigrid_update(K, KAON_MULTIGRID_REBUILD), KAON_ERR_CANCELLED);
+  refused_until(&c, K, "kaon_multigrid_update");
+  h = (heard){.last = 0};
+  must(c.ctx, kaon_multigrid_update(K, KAON_MULTIGRID_UPDATE)); /* rebuilds */
+  assert_int_equal(h.count, ROUNDS);
+  multigrid_solve(&c, K, 1, 1, NULL);
+  kaon_operator_destroy(&K);
+  for (int i = 1; i <= ROUNDS; i++) {
+    const int64_t before = memory_of(c.ctx);
+    h = (heard){.last = i};
+    assert_int_equal(kaon_multigrid_create(c.A, &o, &K), KAON_ERR_CANCELLED);
+    assert_null(K);
+    assert_int_equal(memory_of(c.ctx), before);
+  }
+  multigrid_close(&c);
+}
+
+/* Which parts a level has, in sums that agree. Nothing is left, and K stays as it was. */
+static void times_are_those_of_parts(void **state) {
+  (void)state;
+  for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine = next_machine(machine)) {
+    if (machine_lacks(machine)) continue;
+    multigrid_case c = open_case(machine, small);
+    kaon_multigrid_options o = options_of_small();
+    o.setup = 1;
+    kaon_operator *K = multigrid_of(&c, &o);
+    kaon_solver *solver = multigrid_solver(&c, K, 1);
+    double *before = solution_by(&c, solver), all = 0;
+    kaon_multigrid_times t = KAON_MULTIGRID_TIMES_INIT;
+    must(c.ctx, kaon_multigrid_measure(K, 3, &t)); /* A and the context keep some for later */
+    const int64_t memory = memory_of(c.ctx);
+    must(c.ctx, kaon_multigrid_measure(K, 3, &t));
+    must(c.ctx, kaon_multigrid_measure(K, 1, &t));
+    assert_int_equal(memory_of(c.ctx), memory);
+    assert_int_equal(t.levels, 3);
+    for (int l = 0; l < 3; l++) {
+      const kaon_multigrid_part *p = &t.level[l];
+      const int last = l == 2;
+      assert_true(last ? p->smoother == 0 : p->smoother > 0);
+      assert_true(last ? p->residual == 0 : p->residual > 0);
+      assert_true(last ? p->transfer == 0 : p->transfer > 0);
+      assert_true(l == 1 ? p->krylov > 0 : p->krylov == 0);
+      assert_true(last ? p->coarsest > 0 : p->coarsest == 0);
+      const double sum = p->smoother + p->residual + p->transfer + p->krylov + p->coarsest;
+      assert_true(fabs(p->seconds - sum) <= 8 * 0x1p-53 * sum); /* four additions in any order */
+      all += p->seconds;
+    }
+    assert_true(fabs(t.seconds - all) <= 8 * 0x1p-53 * all);
+    double *after = solution_by(&c, solver);
+    assert_memory_equal(after, before, SMALL_REALS * sizeof *after);
+    free(before);
+    free(after);
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multigrid_measure(K, 0, &t));
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multigrid_measure(c.A, 1, &t));
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multigrid_measure(K, 1, NULL));
+    must(c.ctx, kaon_dirac_update(c.A));
+    must_refuse(c.ctx, KAON_ERR_STALE, kaon_multigrid_measure(K, 1, &t));
+    kaon_solver_destroy(&solver);
+    kaon_operator_destroy(&K);
+    multigrid_close(&c);
+  }
+}
+
 /* A second K leaves no more memory in use than the first, and so do solves and updates with it. */
 static void nothing_is_left(void **state) {
   (void)state;
@@ -424,6 +516,8 @@ int main(void) {
       cmocka_unit_test(options_that_cannot_be),
       cmocka_unit_test(too_many_vectors),
       cmocka_unit_test(operators_that_cannot_be),
+      cmocka_unit_test(the_monitor_hears_of_rounds),
+      cmocka_unit_test(times_are_those_of_parts),
       cmocka_unit_test(nothing_is_left),
   };
   return test_main(tests, NULL, NULL);

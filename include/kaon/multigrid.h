@@ -4,6 +4,7 @@
 #define KAON_MULTIGRID_H
 
 #include <kaon/precond.h>
+#include <kaon/solver.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +45,12 @@ typedef struct kaon_multigrid_options {
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
   int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR */
-  uint64_t seed; /**< of the random vectors that the set-up begins with */
+  uint64_t seed;            /**< of the random vectors that the set-up begins with */
+  kaon_monitor_fn *monitor; /**< watches the set-up: called with (monitor_user, round, level, 0)
+                               before the first vectors of a level are smoothed (round 0) and when
+                               each of its rounds begins. Other values than 0 cancel the set-up.
+                               NULL: none */
+  void *monitor_user;       /**< passed to `monitor`; both are used by updates of K, too */
 } kaon_multigrid_options;
 /** Defaults. */
 #define KAON_MULTIGRID_OPTIONS_INIT                                                      \
@@ -52,7 +58,7 @@ typedef struct kaon_multigrid_options {
     sizeof(kaon_multigrid_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MULTIGRID, 1), 0,  \
         {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, {0, 0, 0},                           \
         {KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR, KAON_SMOOTHER_GCR}, {0, 0, 0}, {0, 0, 0}, \
-        {KAON_HALF, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1                                \
+        {KAON_HALF, KAON_SINGLE, KAON_SINGLE}, 4, 4096, 1, NULL, NULL                    \
   }
 
 /** Creates K ~ A^-1 by multigrid, for kaon_solver_options.preconditioner with method gcr, whose K
@@ -73,7 +79,7 @@ typedef struct kaon_multigrid_options {
  *
  * A is retained. Collective. Errors: ARGUMENT (an option out of range; aggregates that do not
  * divide the lattice), UNSUPPORTED (A offers no hops in one direction), SINGULAR (dependent
- * vectors, a singular coarse operator), STALE, MEMORY, NOT_BUILT.
+ * vectors, a singular coarse operator), CANCELLED (by the monitor), STALE, MEMORY, NOT_BUILT.
  *
  * Sources: Frommer et al., SIAM J. Sci. Comput. 36 (2014) A1581; Babich et al., Phys. Rev. Lett. 105
  * (2010) 201602. */
@@ -110,6 +116,7 @@ typedef struct kaon_multigrid_level {
   int64_t bytes;             /**< of basis and matrices on a rank; without those of A itself */
   int cycles;                /**< on this level in one application of K; coarsest: solves */
   double seconds;            /**< of the set-up */
+  double complexity;         /**< operations of the level's operator over those of level 0's */
   double dense_inverse_norm; /**< coarsest level, if dense: estimate of |A^-1|_1; else 0 */
 } kaon_multigrid_level;
 
@@ -138,9 +145,36 @@ typedef struct kaon_multigrid_info {
  * operator). */
 KAON_API kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multigrid_info *info);
 
+/** Seconds that one level takes in one application of K, by part. */
+typedef struct kaon_multigrid_part {
+  double seconds;  /**< of all parts */
+  double smoother; /**< of all its cycles; 0 on the coarsest level, as the next two */
+  double residual; /**< the level's operator and updates of vectors */
+  double transfer; /**< to the level below and back */
+  double krylov;   /**< the GCR by which the level above solves this one, without its cycles */
+  double coarsest; /**< solves of the coarsest level; 0 on others */
+} kaon_multigrid_part;
+
+/** Output of kaon_multigrid_measure(). */
+typedef struct kaon_multigrid_times {
+  size_t size;
+  int levels;
+  kaon_multigrid_part level[KAON_MULTIGRID_LEVELS];
+  double seconds; /**< of all levels */
+} kaon_multigrid_times;
+/** Initial value. */
+#define KAON_MULTIGRID_TIMES_INIT KAON_SIZED(kaon_multigrid_times)
+/** Measures how long each part of an application of K to so many columns takes on this rank, in all
+ * about five applications. Each part is run by itself, several times, and the shortest time counts
+ * as often as K needs the part. On a device small parts take longer alone than in a solve that
+ * repeats recorded steps. K stays as it is. Collective. Errors: ARGUMENT (K was not made by
+ * kaon_multigrid_create(); columns < 1), STALE, MEMORY. */
+KAON_API kaon_status kaon_multigrid_measure(kaon_operator *K, int columns,
+                                            kaon_multigrid_times *times);
+
 /** Describes what kaon_multigrid_create() would make of a Dirac operator with 12 complex numbers a
  * site, without making or allocating anything: levels and bytes, which are estimates within 15 per
- * cent. Seconds and norms are 0. `grid`: ranks in each direction. Local. Errors: ARGUMENT (as of
+ * cent. Seconds, complexities and norms are 0. `grid`: ranks in each direction. Local. Errors: ARGUMENT (as of
  * kaon_multigrid_create(); extents that the grid does not divide). */
 KAON_API kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int extents[4],
                                          const int grid[4], const kaon_multigrid_options *options,

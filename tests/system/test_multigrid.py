@@ -1,17 +1,22 @@
 """kaon invert --precond multigrid, and the same of kaon-bench: counts on MILC's 8^4 near criticality, reports, memory, what is refused."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import system
 
 KAPPA, CSW = "0.1352", "1.769"
 # two levels with a small basis: the set-up takes a second
 SMALL = ["invert", *system.LINKS, "--kappa", "0.12", "--csw", "1", "--precond", "multigrid", "--multigrid", "vectors_0=6,setup=1"]
-LEVEL = {"lattice", "grid", "dof", "block", "vectors", "unknowns", "bytes", "steps", "setup_seconds", "dense_inverse_norm"}
+LEVEL = {"lattice", "grid", "dof", "block", "vectors", "unknowns", "complexity", "bytes", "steps", "setup_seconds", "dense_inverse_norm", "cycles", "seconds",
+         "share", "parts"}
 PARTS = ("smooth", "orthonormalise", "galerkin", "dense")
+# Aggregates of 4 sites, whose vectors come to depend on each other in many rounds: the modes of unit links are few.
+TINY_BLOCKS = "block_0_x=1,block_0_y=2,block_0_z=2,block_0_t=1,levels=2,dense=16"
 
 
 class Light(system.Case):
@@ -52,6 +57,18 @@ class Light(system.Case):
         self.assertLessEqual(parts, 1.001 * setup["seconds"])  # they are disjoint
         self.assertLessEqual(sum(level["setup_seconds"] for level in levels), 1.001 * setup["seconds"])
         self.assertGreater(report["setup_seconds"], setup["seconds"])
+        self.assertEqual(fine["complexity"], 1)
+        self.check_times(report)
+
+    def check_times(self, report):
+        levels, outer, steps = report["levels"], report["outer"], max(s["iterations"] for s in report["solves"])
+        for level in levels:
+            self.assertEqual(level["cycles"], steps * level["steps"])
+            self.assertAlmostEqual(sum(level["parts"].values()), level["seconds"], delta=1e-12 * level["seconds"])
+        self.assertEqual(outer["steps"], steps)
+        self.assertAlmostEqual(sum(level["share"] for level in levels) + outer["share"], 1, delta=1e-12)
+        seconds = sum(level["seconds"] for level in levels) + outer["seconds"]
+        self.assertGreaterEqual(seconds, (1 - 1e-12) * report["seconds"])
 
     def check_memory(self, predicted, report):
         """of fields; test_memory compares the resident peak, which sanitizers raise"""
@@ -101,6 +118,55 @@ class Program(system.Case):
         self.refused("invert", *system.SMALL, "--save-vectors", "v.lime", words=["--save-vectors is for --precond multigrid, which is missing"])
         self.refused(*job[:-4], "--load-vectors", "report.json", words=["it is a file that begins with"])
 
+    def test_times_and_estimate_of_a_heavy_quark(self):
+        """Three levels in two batches. A set-up costs far more than all that BiCGStab needs here."""
+        out = self.succeeds("invert", "--gauge", "weak:0.3", "--lattice", "8x8x8x8", "--kappa", "0.11", "--csw", "1", "--precond", "multigrid", "--multigrid",
+                            "levels=3,vectors_0=8,vectors_1=8,setup=1,block_0_x=2,block_0_y=2,block_0_z=2,block_0_t=2", "--columns", 3, "--batch", 2,
+                            "--report", "report.json", "--plot-levels", "levels.png")
+        report = self.report()
+        steps = [s["iterations"] for s in report["solves"]]
+        self.assertEqual(report["outer"]["steps"], max(steps[:2]) + steps[2] / 2)
+        self.assertEqual([level["steps"] for level in report["levels"]], [1, 2, 2])
+        self.assertEqual([sorted(part for part, seconds in level["parts"].items() if seconds > 0) for level in report["levels"]],
+                         [["residual", "smoother", "transfer"], ["krylov", "residual", "smoother", "transfer"], ["coarsest"]])
+        self.assertIn("time of the solve by level", out)
+        self.check_estimate(report, out)
+        self.assertTrue(report["estimate"]["converged"])
+        self.assertTrue(self.read("levels.png").startswith(b"\x89PNG") if shutil.which("gnuplot") else "levels.png was not drawn" in out)
+
+    def test_the_estimate_of_a_light_quark(self):
+        """Beyond critical BiCGStab hardly gets further in its first 40 steps, or not at all."""
+        sample = system.data("milc", "milc_lat.sample.l8888")
+        out = self.succeeds("invert", "--gauge", sample, "--kappa", "0.15", "--csw", CSW, "--columns", 1, "--precond", "multigrid", "--multigrid", "setup=2",
+                            "--report", "report.json")
+        self.check_estimate(self.report(), out)
+        self.assertFalse(self.report()["estimate"]["converged"])
+
+    def check_estimate(self, report, out):
+        """It is printed where it is below half of what multigrid took. By how much depends on the machine."""
+        estimate = report["estimate"]
+        print(f"  {estimate}")
+        self.assertEqual(estimate["method"], "bicgstab")
+        self.assertEqual(estimate["multigrid_seconds"], report["setup_seconds"] + report["seconds"])
+        self.assertEqual(estimate["steps"] is None, estimate["seconds"] is None)
+        seconds, some = estimate["seconds"], "" if estimate["converged"] else "some "
+        if seconds is not None and seconds < estimate["multigrid_seconds"] / 2:
+            self.assertIn(f"BiCGStab would have taken about {seconds:.2g} s ({some}{estimate['steps']:.0f} steps a column)", out)
+        else:
+            self.assertNotIn("BiCGStab would have taken", out)
+
+    @unittest.skipIf(system.SLOWED, "the same code runs elsewhere")
+    def test_remedies_of_messages_help(self):
+        free = ["invert", "--gauge", "unit", "--lattice", "4x4x4x8", "--action", "wilson", "--columns", 1, "--precond", "multigrid"]
+        self.refused(*free, "--kappa", "0.125", "--multigrid", TINY_BLOCKS + ",vectors_0=12,setup=10",
+                     words=["of the 12 of level 0 depends", "larger blocks, fewer rounds of the set-up (there are 10) or fewer vectors"])
+        for remedy in ("vectors_0=12,setup=10", TINY_BLOCKS + ",vectors_0=12,setup=4", TINY_BLOCKS + ",vectors_0=6,setup=10"):
+            self.succeeds(*free, "--kappa", "0.125", "--multigrid", remedy, "--no-fallback")
+        # kappa 0.125 has 12 zero modes if the boundary is periodic: in single precision the norm is one over some roundings
+        words = "nearly singular on this configuration"
+        for kappa, status, found in (("0.125", 1, self.assertIn), ("0.124", 0, self.assertNotIn)):
+            found(words, self.succeeds(*free, "--kappa", kappa, "--boundary-t", "periodic", "--source", "z4:1", "--no-fallback", "--max-iter", 30, status=status))
+
     def test_ctrl_c_ends_the_set_up(self):
         job = system.start(*SMALL[:2], "weak:0.3", "--lattice", "16x16x16x16", *SMALL[8:-2], "--columns", 1, "--output", self.path("x.lime"))
         self.assertIn("setting up multigrid", job.stdout.readline())
@@ -137,6 +203,7 @@ class Program(system.Case):
                             ("levels=4", ["4 levels are needed", "ask for fewer"]), ("block_0_x=3", ["blocks of 3 sites in X", "sizes that do: 1, 2"]), ("vectors=8", ["no field is called vectors"]),
                             ("smoother_0=jacobi", ["gcr, mr, sap or async"])):
             self.refused(*SMALL[:-1], text, words=words)
+        self.refused("invert", *system.SMALL, "--plot-levels", "l.png", words=["--plot-levels is for --precond multigrid, which is missing"])
         self.refused("invert", *system.SMALL, "--multigrid", "levels=2", words=["--multigrid is for --precond multigrid, which is missing"])
         for action in ("staggered", "asqtad", "hisq"):
             self.refused("invert", *system.LINKS, "--mass", "0.1", "--action", action, "--precond", "multigrid", words=["wilson, clover, twisted", action])

@@ -105,6 +105,23 @@ class Tune(system.Case):
                 self.refused(*arguments, "--tuning", "t.json", words=["--tuning", "same file"])
         self.assertEqual(self.read("t.json"), before)
 
+    def test_options_of_multigrid(self):
+        """The fastest is one of those that were tried, and solves as it did in the trial."""
+        links = ["--gauge", "weak:0.3", "--lattice", "4x4x4x4", "--kappa", "0.12", "--csw", "1"]
+        out = self.succeeds("tune", *links, "--columns", "1,2", "--report", "report.json")
+        report = self.report()
+        rows = {row["multigrid"]: row for row in report["multigrid"]}
+        self.assertGreaterEqual(len(rows), 14)
+        self.assertTrue(all(row["converged"] for row in rows.values()))
+        for row in rows.values():
+            self.assertAlmostEqual(row["column_seconds"], (row["setup_seconds"] + row["seconds"]) / 2, delta=1e-12 * row["column_seconds"])
+        best = report["fastest"]
+        self.assertLessEqual(rows[best]["column_seconds"], rows[""]["column_seconds"])
+        self.assertIn("fastest: --precond multigrid " + (f"--multigrid {best}" if best else "with its defaults"), out)
+        self.succeeds("invert", *links, "--precond", "multigrid", *(["--multigrid", best] if best else []), "--source", "z4:1", "--columns", 2, "--report",
+                      "report.json")
+        self.assertEqual(max(s["iterations"] for s in self.report()["solves"]), rows[best]["steps"])
+
     def test_wrong_command_lines(self):
         for words, arguments in ((["--output"], ["--lattice", "4x4x4x4"]),
                                  (["--lattice"], ["--output", "x.json"]),
@@ -112,7 +129,11 @@ class Tune(system.Case):
                                  (["as many sites"], ["--lattice", "4x4x4x8", "--lattice", "8x4x4x4", "--output", "x.json"]),
                                  (["twice"], ["--lattice", "4x4x4x8", "--columns", "1,2,1", "--output", "x.json"]),
                                  (["--tuning"], ["--lattice", "4x4x4x8", "--tuning", "x.json", "--output", "x.json"]),
-                                 (["same file"], ["--lattice", "4x4x4x8", "--output", "x.json", "--report", "x.json"])):
+                                 (["same file"], ["--lattice", "4x4x4x8", "--output", "x.json", "--report", "x.json"]),
+                                 (["--kappa needs --gauge"], ["--lattice", "4x4x4x4", "--kappa", "0.12", "--output", "x.json"]),
+                                 (["--kappa is missing"], ["--gauge", "unit", "--lattice", "4x4x4x4"]),
+                                 (["--output is for launch choices"], [*SMALL, "--output", "x.json"]),
+                                 (["once"], ["--gauge", "unit", "--kappa", "0.12", "--lattice", "4x4x4x4", "--lattice", "4x4x4x8"])):
             with self.subTest(arguments=arguments):
                 self.refused("tune", *arguments, words=words)
 

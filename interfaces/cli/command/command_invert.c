@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interfaces/common/energy.h"
+#include "interfaces/cli/report/multigrid_levels.h"
 #include "interfaces/cli/report/plot.h"
 #include "interfaces/cli/report/progress.h"
 #include "interfaces/common/report.h"
@@ -55,6 +56,8 @@ static const cli_option options[] = {
     {CLI_FILE, "plot-pion", "FILE.png", NULL, OWN(plot_pion), 0, 0,
      "draw the pion correlator and its effective mass, by gnuplot. Needs the columns that "
      "--correlators needs."},
+    {CLI_FILE, "plot-levels", "FILE.png", NULL, OWN(plot_levels), 0, 0,
+     "draw where the time of a solve with --precond multigrid goes, by level, by gnuplot"},
     {CLI_FLAG, "no-fallback", NULL, NULL, OWN(no_fallback), 0, 0,
      "end where the method breaks down, stagnates or diverges, instead of trying others"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
@@ -112,6 +115,15 @@ void invert_close(invert_job *job) {
   kaon_context_destroy(&job->ctx);
 }
 
+/* A batch takes the steps of its slowest column. */
+static void note_cycles(invert_job *job, int first, int count, double seconds) {
+  int most = 0;
+  for (int k = first; k < first + count; k++)
+    if (job->solves[k].iterations > most) most = job->solves[k].iterations;
+  job->cycles += (double)most * count / job->batch;
+  job->cycle_seconds += seconds;
+}
+
 static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   char loss[256], part[160] = "";
@@ -131,6 +143,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
   if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
   job->joules += energy_since(&meter);
+  note_cycles(job, first, count, report.seconds);
   job->seconds += report.seconds;
   job->flops += report.flops;
   job->traffic.sums += report.traffic.sums;
@@ -392,6 +405,8 @@ static int conclude(invert_job *job) {
   print_columns(job);
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
+  if (all && code == EXIT_DONE) code = levels_conclude(job, report);
+  if (all && code == EXIT_DONE) code = estimate_conclude(job, report);
   if (!all && converged) code = checkpoint_save(job);
   if (!all) {
     const int left = guess_leave(job, report, advice);
@@ -422,7 +437,11 @@ static int prepare(invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
   if (code == EXIT_DONE) code = multigrid_announce(&job->args->common, job->ctx, a, &job->p);
+  setup_progress_start(&job->args->common, job->p.multigrid.setup, &job->setting_up);
+  job->p.multigrid.monitor = setup_progress_monitor;
+  job->p.multigrid.monitor_user = &job->setting_up;
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
+  setup_progress_end(&job->setting_up);
   job->setup = job->p.made[0];
   if (code == EXIT_DONE) announce(job);
   if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
@@ -447,6 +466,7 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
                             {"--history", a->history},
                             {"--plot", a->plot},
                             {"--plot-pion", a->plot_pion},
+                            {"--plot-levels", a->plot_levels},
                             {"--report", a->common.report},
                             {"--save-vectors", a->problem.save_vectors},
                             {"the numbers of --plot", a->history ? NULL : csv}};
@@ -467,6 +487,7 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
         cli_check_overwrite("--load-vectors", a->problem.load_vectors, paths + READ, count - READ);
   if (code == EXIT_DONE) code = plot_check("--plot", a->plot);
   if (code == EXIT_DONE) code = plot_check("--plot-pion", a->plot_pion);
+  if (code == EXIT_DONE) code = plot_check("--plot-levels", a->plot_levels);
   free(partial);
   free(last);
   free(csv);
@@ -497,6 +518,8 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
         "%d",
         a->correlators ? "--correlators" : "--plot-pion", problem_components(&job->p),
         a->problem.source, job->columns);
+  if (a->plot_levels && !multigrid_asked(&a->problem))
+    return cli_wrong("--plot-levels is for --precond multigrid, which is missing; leave it out");
   return check_paths(job, spec);
 }
 

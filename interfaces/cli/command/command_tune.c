@@ -11,16 +11,6 @@
 #include "interfaces/common/signals.h"
 #include "interfaces/common/tuning_file.h"
 
-typedef struct tune_args {
-  cli_common common;
-  cli_lattices lattices;
-  unsigned precision, reconstruct; /* bits: double, single, half; 18, 12, 8 */
-  cli_counts columns;
-  int samples;
-  int grid[4];
-  const char *output;
-} tune_args;
-
 #define OWN(member) offsetof(tune_args, member)
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
@@ -40,6 +30,15 @@ static const cli_option options[] = {
      "the file to write, for --tuning. Needed."},
     {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
+    CLI_GROUP_ROW("Options of multigrid, in place of launch choices:"),
+    {CLI_TEXT, "gauge", "FILE|unit|random:SEED|weak:EPS[:SEED]", NULL, OWN(gauge), 0, 0,
+     "solve with --precond multigrid on these links, vary its options, and print the fastest. The "
+     "largest of --columns is how many right-hand sides share a set-up."},
+    {CLI_REAL, "kappa", "K", NULL, OWN(kappa), 1e-6, 10, "hopping parameter. Needed with --gauge."},
+    {CLI_TEXT, "csw", "C|C_S,C_T", NULL, OWN(csw), 0, 0, "coefficient of a clover term"},
+    {CLI_CHOICE, "boundary-t", "antiperiodic|periodic", "antiperiodic", OWN(boundary_t), 0, 0,
+     "boundary condition of the fermions in t"},
+    {CLI_REAL, "tol", "EPS", "1e-10", OWN(tol), 1e-16, 1, "residual of these solves"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 enum { CANDIDATES_MAX = 32 };
@@ -306,7 +305,11 @@ static int tune_lattice(tune *t, const int extents[4]) {
 
 /* Two entries for one case would be refused when the file is read. */
 static int check(const tune_args *a) {
+  static const char *const others[] = {"kappa", "csw", "boundary-t", "tol"};
   int code = EXIT_DONE;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (cli_option_given(&a->common, others[i]))
+      return cli_wrong("--%s needs --gauge, for options of multigrid; leave it out", others[i]);
   if (!a->output) return cli_wrong("--output is missing: the file that --tuning takes afterwards");
   if (a->common.tuning)
     return cli_wrong(
@@ -335,6 +338,7 @@ static int check(const tune_args *a) {
 static int run(void *arguments) {
   const tune_args *a = arguments;
   tune t = {.args = a};
+  if (a->gauge) return tune_multigrid(a);
   int code = check(a);
   if (code != EXIT_DONE) return code;
   signals_stage("measuring", "no tuning was written");
@@ -365,12 +369,13 @@ static int run(void *arguments) {
 
 const cli_command command_tune = {
     .name = "tune",
-    .summary = "Measure launch choices; the file is passed back by --tuning.",
+    .summary = "Measure launch choices, for --tuning; or options of multigrid.",
     .examples =
         "Example:\n"
         "  kaon tune --lattice 8 8 8 16 --precision single --output tuning.json\n"
         "  kaon invert --tuning tuning.json --gauge config.lime --kappa 0.130 \\\n"
-        "      --csw 1.769\n\n"
+        "      --csw 1.769\n"
+        "  kaon tune --gauge config.lime --kappa 0.1352 --csw 1.769 --columns 12\n\n"
         "Choices never change the bits of a field; on a GPU they may change how sums are split, "
         "and so "
         "their last bits: the same file, the same bits. A file counts for the device, the "
@@ -381,4 +386,6 @@ const cli_command command_tune = {
     .options = options,
     .arguments = sizeof(tune_args),
     .run = run,
-    .daily = "lattice output precision reconstruct columns samples grid backend threads report"};
+    .daily =
+        "lattice output precision reconstruct columns samples gauge kappa csw grid backend threads "
+        "report"};

@@ -7,13 +7,14 @@
 #include "interfaces/cli/command/fallback.h"
 #include "interfaces/common/problem/problem.h"
 #include "interfaces/cli/command/invert_shifts.h"
+#include "interfaces/cli/report/progress.h"
 #include "interfaces/common/solving.h"
 
 typedef struct invert_args {
   cli_common common;
   problem_args problem;
   int batch; /* 0: all columns together */
-  const char *guess, *output, *correlators, *history, *plot, *plot_pion;
+  const char *guess, *output, *correlators, *history, *plot, *plot_pion, *plot_levels;
   int dry_run, resume, no_fallback;
   const char *shifts; /* NULL: not given */
 } invert_args;
@@ -35,12 +36,14 @@ typedef struct invert_job {
   int begun;           /* 1: x of unfinished columns holds their initial guess. 0: it is 0 */
   int memory_trial;    /* a small job of a forecast: nothing is written */
   column_history *histories;
-  double *host;          /* one column of this rank's sites, for transfers */
-  double setup;          /* seconds that operator and solvers took to make */
-  double seconds, flops; /* of the solves */
-  kaon_traffic traffic;  /* of the same, of this rank */
-  double joules;         /* of the same; NaN: not known for all solves */
+  double *host;                 /* one column of this rank's sites, for transfers */
+  double setup;                 /* seconds that operator and solvers took to make */
+  double seconds, flops;        /* of the solves */
+  double cycles, cycle_seconds; /* steps of full batches by the method asked for; their seconds */
+  kaon_traffic traffic;         /* of the same, of this rank */
+  double joules;                /* of the same; NaN: not known for all solves */
   shifts shifts;
+  setup_progress setting_up;
 } invert_job;
 
 /* Allocates vectors and arrays for all columns. Exit status. */

@@ -257,6 +257,45 @@ int plot_convergence(const plot *p) {
                    "free disk space, or plot");
 }
 
+typedef struct level_plot {
+  const plot_bar *bars;
+  int count;
+} level_plot;
+
+static void draw_levels(FILE *to, const void *user) {
+  static const char *const parts[PLOT_PARTS] = {"smoother", "residual", "transfer", "GCR",
+                                                "coarsest level"};
+  static const char *const colours[PLOT_PARTS] = {"#1f5fa8", "#66a3d9", "#e0a030", "#d1495b",
+                                                  "#5a9e5a"};
+  const level_plot *p = user;
+  fputs(
+      "set style data histograms\nset style histogram rowstacked\nset style fill solid 0.9\n"
+      "set boxwidth 0.6\nset yrange [0:*]\nset ylabel 'seconds of the solve'\n"
+      "set key top right reverse Left\nplot ",
+      to);
+  for (int i = 0; i < PLOT_PARTS; i++)
+    fprintf(to, "%s'-' using 2:xtic(1) linecolor rgb '%s' title '%s'", i ? ", " : "", colours[i],
+            parts[i]);
+  fputc('\n', to);
+  for (int i = 0; i < PLOT_PARTS; i++) {
+    for (int k = 0; k < p->count; k++)
+      fprintf(to, "\"%s\" %.6e\n", p->bars[k].name, p->bars[k].part[i]);
+    fputs("e\n", to);
+  }
+}
+
+int plot_levels(const char *path, const char *title, const plot_bar *bars, int count) {
+  const level_plot p = {bars, count};
+  int drawn = 0;
+  const int code = draw_file(path, title, draw_levels, &p, &drawn);
+  if (code == EXIT_DONE && !drawn)
+    cli_error(
+        "%s was not drawn: gnuplot is missing, or failed, or the disk is full; install "
+        "gnuplot-nox or free disk space. --report writes the numbers",
+        path);
+  return code;
+}
+
 int plot_pion(const char *path, const char *title, const double *pion, int slices) {
   const pion_plot p = {pion, slices};
   int drawn = 0;

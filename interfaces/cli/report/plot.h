@@ -1,4 +1,4 @@
-/* plot.h - pictures of residuals and correlators, drawn by gnuplot through a pipe. */
+/* plot.h - pictures of residuals, correlators and times, drawn by gnuplot through a pipe. */
 #ifndef KAON_CLI_PLOT_H
 #define KAON_CLI_PLOT_H
 
@@ -19,6 +19,14 @@ int plot_convergence(const plot *p);
 /* Draws a correlator pion[slices] on a logarithmic scale, and its effective mass, in lattice units.
  * A picture that cannot be drawn is reported and is no failure. Collective. Exit status. */
 int plot_pion(const char *path, const char *title, const double *pion, int slices);
+/* A bar of seconds, stacked from its parts. */
+enum { PLOT_PARTS = 5 };
+typedef struct plot_bar {
+  char name[64];
+  double part[PLOT_PARTS]; /* smoother, residual, transfer, GCR, coarsest level */
+} plot_bar;
+/* Draws where the time of a solve with multigrid goes. The rest as plot_pion. */
+int plot_levels(const char *path, const char *title, const plot_bar *bars, int count);
 /* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
 int plot_check(const char *option, const char *path);
 /* Name of the CSV file with the same numbers: --history if given, else NAME.csv for NAME.png. If

@@ -96,3 +96,22 @@ void progress_end(progress *p) {
   p->residual = NULL;
   p->seen = NULL;
 }
+
+void setup_progress_start(const cli_common *common, int rounds, setup_progress *p) {
+  *p = (setup_progress){!common->quiet && ranks_first() && isatty(STDERR_FILENO), rounds};
+}
+
+int setup_progress_monitor(void *user, int round, int level, double unused) {
+  const setup_progress *p = user;
+  (void)unused;
+  if (p->shown && round == 0) fprintf(stderr, "\r  set-up: first vectors of level %d\033[K", level);
+  if (p->shown && round > 0)
+    fprintf(stderr, "\r  set-up: round %d of %d on level %d\033[K", round, p->rounds, level);
+  fflush(stderr);
+  return signals_interrupted();
+}
+
+void setup_progress_end(const setup_progress *p) {
+  if (p->shown) fputs("\r\033[K", stderr);
+  fflush(stderr);
+}

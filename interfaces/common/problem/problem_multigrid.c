@@ -77,12 +77,12 @@ static kaon_multigrid_info describe(const problem *p) {
 }
 
 static json_t *level(const kaon_multigrid_level *l, const int grid[4]) {
-  return json_pack("{s:o s:o s:i s:o s:i s:I s:I s:i s:o s:o}", "lattice",
+  return json_pack("{s:o s:o s:i s:o s:i s:I s:o s:I s:i s:o s:o}", "lattice",
                    report_ints(l->extents, 4), "grid", report_ints(grid, 4), "dof", l->numbers,
                    "block", l->vectors ? report_ints(l->block, 4) : json_null(), "vectors",
-                   l->vectors, "unknowns", (json_int_t)l->unknowns, "bytes", (json_int_t)l->bytes,
-                   "steps", l->cycles, "setup_seconds", report_real(l->seconds),
-                   "dense_inverse_norm",
+                   l->vectors, "unknowns", (json_int_t)l->unknowns, "complexity",
+                   report_real(l->complexity), "bytes", (json_int_t)l->bytes, "steps", l->cycles,
+                   "setup_seconds", report_real(l->seconds), "dense_inverse_norm",
                    l->dense_inverse_norm > 0 ? report_real(l->dense_inverse_norm) : json_null());
 }
 
@@ -165,10 +165,20 @@ int multigrid_announce(const cli_common *common, const kaon_context *ctx, const 
   return EXIT_DONE;
 }
 
+/* Single precision, in which a cycle works, has seven digits: little is left of them. */
+static const double nearly_singular = 1e6;
+
 void multigrid_print_setup(const cli_common *common, const problem *p) {
   const kaon_multigrid_info info = describe(p);
   cli_print(common,
             "multigrid set-up %.3g s: smoothing and cycles %.3g, orthonormal bases %.3g, coarse "
             "matrices %.3g, dense inverse %.3g\n",
             info.seconds, info.smooth, info.orthonormalise, info.galerkin, info.dense);
+  const double norm = info.levels > 0 ? info.level[info.levels - 1].dense_inverse_norm : 0;
+  if (norm > nearly_singular)
+    cli_error(
+        "warning: the inverse of multigrid's coarsest level has a norm of %.1g, so the operator is "
+        "nearly singular on this configuration: it is an exceptional one, or kappa is close to a "
+        "critical value; give a smaller --kappa, or leave out the configuration",
+        norm);
 }
