@@ -10,6 +10,15 @@
 typedef kaon_status part(const kaon_mg_level *level, const kaon_cycle_room *room,
                          kaon_operator *other);
 
+/* With the messages of ranks that merge. */
+static kaon_status merge(const kaon_mg_level *level, const kaon_cycle_room *room) {
+  if (level->merging == NULL) return KAON_OK;
+  KAON_TRY(kaon_agglomeration_gather(level->merging, room->gather, room->coarse_source,
+                                     room->merged_source, NULL));
+  return kaon_agglomeration_take(level->merging, room->gather, room->merged_source,
+                                 room->coarse_solution, NULL);
+}
+
 static kaon_status smoother(const kaon_mg_level *level, const kaon_cycle_room *room,
                             kaon_operator *other) {
   (void)level;
@@ -21,6 +30,7 @@ static kaon_status transfer(const kaon_mg_level *level, const kaon_cycle_room *r
                             kaon_operator *other) {
   (void)other;
   KAON_TRY(kaon_transfer_restrict(level->transfer, room->residual, room->coarse_source, NULL));
+  KAON_TRY(merge(level, room));
   return kaon_transfer_prolong(level->transfer, room->coarse_source, 0, room->correction, NULL);
 }
 
@@ -35,8 +45,9 @@ static kaon_status residual(const kaon_mg_level *level, const kaon_cycle_room *r
 
 static kaon_status below(const kaon_mg_level *level, const kaon_cycle_room *room,
                          kaon_operator *other) {
-  (void)level;
-  return kaon_operator_run(other, KAON_PLAIN, room->coarse_source, room->coarse_solution, NULL);
+  const int merged = level->merging != NULL;
+  return kaon_operator_run(other, KAON_PLAIN, merged ? room->merged_source : room->coarse_source,
+                           merged ? room->merged_solution : room->coarse_solution, NULL);
 }
 
 /* The shortest of a few runs, after one that may still allocate. */
@@ -74,7 +85,7 @@ static kaon_status measure_level(kaon_mg_level *level, int columns, kaon_multigr
   KAON_TRY(measure(level, room, smoother, NULL, &times->smoother));
   KAON_TRY(measure(level, room, residual, NULL, &times->residual));
   KAON_TRY(measure(level, room, transfer, NULL, &times->transfer));
-  return measure_below(level, room, times + 1);
+  return kaon_level_agree(level, measure_below(level, room, times + 1));
 }
 
 static kaon_status measure_all(kaon_multigrid *mg, int columns, const kaon_multigrid_info *info,
