@@ -8,6 +8,7 @@
 #include "lib/cuda/memory/access.h"
 #include "lib/cuda/memory/neighbours.h"
 #include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/reduction/column_tile.h"
 #include "lib/math/half.h"
 #include "lib/math/vreal.h"
 #include "multigrid/cuda/kernels.h"
@@ -76,33 +77,4 @@ KAON_DEVICE void turn_pair(vcomplex *upper, vcomplex *lower) {
   const vcomplex u = *upper, l = *lower;
   *upper = c_scale(c_add(u, l), root);
   *lower = c_scale(c_sub(u, l), root);
-}
-
-KAON_DEVICE bool column_open(const kaon_gate &gate, int column) {
-  return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
-}
-
-/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
-typedef struct column_tile {
-  int first, count;
-  uint32_t open;
-} column_tile;
-
-static inline int column_tiles(int columns) {
-  return (columns + MOST_COLUMNS - 1) / MOST_COLUMNS;
-}
-
-KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int columns) {
-  column_tile c;
-  c.first = tile * MOST_COLUMNS;
-  c.count = min(MOST_COLUMNS, columns - c.first);
-  c.open = 0;
-  for (int k = 0; k < c.count; k++)
-    if (column_open(gate, c.first + k)) c.open |= 1u << k;
-  return c;
-}
-
-/* The index of a tile's column k; beyond the last one the last one is read again. */
-KAON_DEVICE int column_of(const column_tile &c, int k) {
-  return c.first + min(k, c.count - 1);
 }

@@ -234,7 +234,7 @@ KAON_DEVICE void part_take(const prolong_call &a, const site_place &p, int colum
 template <bool WHOLE>
 KAON_DEVICE void site_update(const prolong_call &a, int tile, const site_place &p) {
   column_tile c;
-  if (!a.take) c = column_tile_of(a.gate, tile, a.nrhs);
+  if (!a.take) c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (!a.take && c.open == 0) return;
   for (int part = p.warp % a.beside; part < a.parts; part += a.beside)
     if (a.take)
@@ -271,7 +271,7 @@ static void run(const kaon_launch *launch, const kaon_transfer_args *args, int t
   a.turned = args->turned;
   a.whole = piece_of(args->fine_reals) == PIECE;
   a.nrhs = take ? args->vectors : args->nrhs;
-  a.tiles = take ? args->vectors : column_tiles(args->nrhs);
+  a.tiles = take ? args->vectors : column_tiles(args->nrhs, MOST_COLUMNS);
   a.parts = (args->fine_reals / 4 + PIECE - 1) / PIECE;
   a.beside = a.parts < MOST_WARPS ? a.parts : MOST_WARPS;
   a.sets = a.beside < WANTED ? WANTED / a.beside : 1;

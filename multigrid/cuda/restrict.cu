@@ -156,7 +156,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
   const unsigned rest = blockIdx.x / (unsigned)a.tiles;
   const int group = (int)(rest % (unsigned)a.groups), place = (int)(rest / (unsigned)a.groups);
   kaon_wait_for_previous();
-  const column_tile c = column_tile_of(a.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (c.open == 0) return;
   if (*list_of(a, place) < 0) {
     if (group == 0) place_clear(a, c, place);
@@ -196,7 +196,7 @@ extern "C" void KAON_EXPORT(kaon_transfer_restrict_to)(const kaon_launch *launch
   a.turned = args->turned;
   a.piece = piece_of(args->fine_reals);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.basis = field_of(&args->basis, args->vectors, args->fine_reals, (int)sizeof(stored));
   a.fine = field_of(&args->fine, args->nrhs, args->fine_reals, (int)sizeof(stored));
   a.coarse = field_of(&args->coarse, args->nrhs, 4 * args->vectors, (int)sizeof(real));

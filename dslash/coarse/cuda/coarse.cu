@@ -343,7 +343,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   const int chunk = (int)(blockIdx.x / (unsigned)a.tiles);
   kaon_wait_for_previous();
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
-  const column_tile c = column_tile_of(a.sums.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.sums.gate, tile, a.nrhs, MOST_COLUMNS);
   if (c.open != 0) {
     if (c.count == 1)
       groups_update<HALF, 1>(a, c, chunk, half);
@@ -397,7 +397,7 @@ static void coarse_run(const kaon_launch *launch, const kaon_coarse_args *args) 
   a.reals = args->reals;
   a.packets = args->reals / (2 * PACK);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.pack = kaon_pack(KAON_ACCESS, args->reals, args->half_matrices ? 2 : (int)sizeof(real));
   a.part = args->part;
   a.on = args->site.data != NULL ? args->on : 0;

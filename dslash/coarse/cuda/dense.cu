@@ -89,7 +89,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   const int share = (int)threadIdx.x / DENSE_SITES;
   kaon_wait_for_previous();
   const bool is_site = a.order[place] >= 0;
-  const column_tile c = column_tile_of(a.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (!__syncthreads_or(is_site) || c.open == 0) return;
   if (c.count == 1)
     dense_product<1>(a, c, place, row, share, is_site);
@@ -104,7 +104,7 @@ static dense_call call_of(const kaon_dense_args *args) {
   a.reals = args->reals;
   a.packets = args->reals / (2 * PACK);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.order = args->order;
   a.in = args->in;
   a.out = args->out;

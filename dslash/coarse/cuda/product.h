@@ -6,6 +6,7 @@
 
 #include "dslash/coarse/coarse_ops.h"
 #include "dslash/cuda/site.h"
+#include "lib/cuda/reduction/column_tile.h"
 
 enum {
   PACK = KAON_ACCESS / (2 * (int)sizeof(real)), /* complex numbers of a packet */
@@ -146,30 +147,3 @@ struct packet_vectors {
     return first[min(k, last) * vector + p * packet];
   }
 };
-
-/* ---- columns of right-hand sides ---- */
-
-/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
-typedef struct column_tile {
-  int first, count;
-  uint32_t open;
-} column_tile;
-
-static inline int column_tiles(int nrhs) {
-  return (nrhs + MOST_COLUMNS - 1) / MOST_COLUMNS;
-}
-
-KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int nrhs) {
-  column_tile c;
-  c.first = tile * MOST_COLUMNS;
-  c.count = min(MOST_COLUMNS, nrhs - c.first);
-  c.open = 0;
-  for (int k = 0; k < c.count; k++)
-    if (inner_gate_open(gate, c.first + k)) c.open |= 1u << k;
-  return c;
-}
-
-/* The index of a tile's column k; beyond the last one the last one is read again. */
-KAON_DEVICE int column_of(const column_tile &c, int k) {
-  return c.first + min(k, c.count - 1);
-}
