@@ -43,7 +43,7 @@ typedef struct kaon_multigrid_options {
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR, as on devices of several ranks */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them, twice on a device. Larger ones are solved by 32 steps of GCR, as on devices of several ranks */
   uint64_t seed; /**< of the random vectors that the set-up begins with */
 } kaon_multigrid_options;
 /** Defaults. */

@@ -435,4 +435,10 @@ extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
     .gather = KAON_EXPORT(kaon_coarse_gather),
     .inverse = KAON_EXPORT(kaon_coarse_inverse),
     .collect = KAON_EXPORT(kaon_coarse_collect),
-    .dense = KAON_EXPORT(kaon_coarse_dense)};
+    .dense = KAON_EXPORT(kaon_coarse_dense),
+    .add_to_matrix = KAON_EXPORT(kaon_coarse_add_to_matrix),
+    .take_from_matrix = KAON_EXPORT(kaon_coarse_take_from_matrix),
+#if defined(KAON_PREC_DOUBLE)
+    .column_norms = KAON_EXPORT(kaon_coarse_column_norms),
+#endif
+};
