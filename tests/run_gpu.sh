@@ -7,7 +7,7 @@
 #     sanitizer  compute-sanitizer on short programs
 #     races      compute-sanitizer on programs that take long under it
 #     profile    the bytes that a hop moves (run_profile.sh)
-#     more       a thermalised configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
+#     more       a thermalised configuration with multigrid, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and zlib, expat, LAPACKE and cmocka with their headers; for the
 # program kaon also jansson. Tests of the program (tests/system) need python3.
@@ -465,7 +465,27 @@ critical() {
   bench_one critical 15 solve "${problem[@]}" --method bicgstab --stop schur --precision half --columns 1
   bench_one critical 30 solve "${problem[@]}" --method cg --stop normal --precision half --columns 12
   bench_one critical 30 solve "${problem[@]}" --method blockcg --stop normal --precision single,half --columns 12
+  multigrid "$field" 1 3 60
+  multigrid "$field" 12 1 40
   rm -f "$field"
+}
+
+# multigrid FIELD COLUMNS ROUNDS SECONDS: BiCGStab and multigrid in turn, if about SECONDS are left. Every solve is a process of its own.
+multigrid() {
+  local left=$((bench_end - SECONDS)) what="multigrid, $2 columns" part
+  part=$(printf 'multigrid.%03d' "$2")
+  if [ "$left" -lt "$4" ] || ! command -v python3 >/dev/null; then
+    not_run "$what" ": no python3, or no time left ($left s, it takes about $4)"
+    return
+  fi
+  run_one "$part" "$bench_end" "$parts" python3 bench/multigrid_masses.py "$build/kaon" --gauge "$field" --kappa 0.1345 \
+    --methods bicgstab multigrid --columns "$2" --rounds "$3" --options "--backend cuda" --json "$parts/$part.json"
+  case $? in
+    0) passed "$what" ;;
+    124 | 125) late "$what" ": over its time" ;;
+    *) failed "$what" ;;
+  esac
+  tee -a "$bench_log" <"$parts/$part.log"
 }
 
 bench_begin() {
@@ -507,7 +527,7 @@ more() {
   bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --method cg --stop normal --reconstruct 18,8 --columns 1
   critical
   bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
-  bench_end_all small-links critical columns-large
+  bench_end_all small-links critical multigrid columns-large
 }
 
 bench_end_all() {
