@@ -16,7 +16,8 @@ typedef struct kaon_cycle_room {
   int columns;
   kaon_operator *smoother; /* ~ A^-1 */
   kaon_operator *below;    /* ~ the inverse of the level below */
-  kaon_vector *residual, *correction;
+  /* Smoothers on a reduction: `start` and `residual` are on its space; else there is no `start`. */
+  kaon_vector *start, *residual, *correction;
   kaon_vector *coarse_source, *coarse_solution;
 } kaon_cycle_room;
 
@@ -71,6 +72,15 @@ kaon_status kaon_fixed_steps(kaon_operator *A, kaon_method method, int steps, in
 /* The same of a reduction R, on the space of R's parent. */
 kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, int columns,
                                kaon_operator **inverse);
+/* 1: the level's smoother works on its reduction. */
+static inline int kaon_smooths_reduction(const kaon_mg_level *level) {
+  return level->smoother == KAON_SMOOTHER_GCR || level->smoother == KAON_SMOOTHER_MR;
+}
+/* For such a smoother S: z = x + S (b - A x), where `start` is x on the reduction's space. The
+ * numbers of x elsewhere have no influence. start and residual, on that space, are overwritten. z:
+ * columns that the gate closes have any numbers afterwards. */
+kaon_status kaon_reduced_improve(kaon_operator *S, const kaon_vector *b, kaon_vector *start,
+                                 kaon_vector *residual, kaon_vector *z, const kaon_pass *gate);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
 /* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */

@@ -86,10 +86,23 @@ kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, 
   return status;
 }
 
+/* The parent's residual b - A x has the reduced right-hand side r = R's source - R x, since the
+ * reduction eliminates the other sites. */
+kaon_status kaon_reduced_improve(kaon_operator *S, const kaon_vector *b, kaon_vector *start,
+                                 kaon_vector *residual, kaon_vector *z, const kaon_pass *gate) {
+  lifted *self = S->self;
+  KAON_TRY(self->R->reduction->prepare(self->R, b, self->source));
+  KAON_TRY(kaon_operator_run(self->R, KAON_PLAIN, start, residual, gate));
+  KAON_TRY(kaon_blas_xpay(self->source, KAON_NUMBER(-1), residual, gate));
+  KAON_TRY(kaon_operator_run(self->inverse, KAON_PLAIN, residual, self->solution, gate));
+  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), self->solution, start, gate));
+  return self->R->reduction->reconstruct(self->R, start, b, z);
+}
+
 /* ---- smoothers ---- */
 
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother) {
-  if (level->smoother == KAON_SMOOTHER_GCR || level->smoother == KAON_SMOOTHER_MR)
+  if (kaon_smooths_reduction(level))
     return kaon_reduced_steps(level->reduced,
                               level->smoother == KAON_SMOOTHER_GCR ? KAON_GCR : KAON_MR,
                               level->steps, columns, smoother);
