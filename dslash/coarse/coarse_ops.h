@@ -100,5 +100,5 @@ typedef struct kaon_coarse_ops {
   void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
   void (*add_to_matrix)(const kaon_launch *launch, const kaon_square_args *args);
   void (*take_from_matrix)(const kaon_launch *launch, const kaon_square_args *args);
-  void (*column_norms)(const kaon_launch *launch, const kaon_square_args *args); /* double alone */
+  void (*column_norms)(const kaon_launch *launch, const kaon_square_args *args);
 } kaon_coarse_ops;

@@ -66,7 +66,6 @@ void KAON_EXPORT(kaon_coarse_take_from_matrix)(const kaon_launch *launch,
   square_run(launch, args, 1);
 }
 
-#if defined(KAON_PREC_DOUBLE)
 static void square_norms_share(const void *job, int t, int threads) {
   const kaon_square_args *a = job;
   const int64_t first = a->rows * t / threads, last = a->rows * (t + 1) / threads;
@@ -82,4 +81,3 @@ void KAON_EXPORT(kaon_coarse_column_norms)(const kaon_launch *launch,
                                            const kaon_square_args *args) {
   kaon_team_run(kaon_team_of(launch, 2 * args->rows * args->rows), square_norms_share, args);
 }
-#endif

@@ -438,7 +438,5 @@ extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
     .dense = KAON_EXPORT(kaon_coarse_dense),
     .add_to_matrix = KAON_EXPORT(kaon_coarse_add_to_matrix),
     .take_from_matrix = KAON_EXPORT(kaon_coarse_take_from_matrix),
-#if defined(KAON_PREC_DOUBLE)
     .column_norms = KAON_EXPORT(kaon_coarse_column_norms),
-#endif
 };

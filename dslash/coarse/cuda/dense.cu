@@ -10,25 +10,10 @@ typedef struct dense_call {
   int64_t blocks, rows;
   int reals, packets, nrhs, tiles;
   const int32_t *order;
-  kaon_view in, out, matrix;
+  kaon_view out, matrix;
   vcomplex *collected;
   kaon_gate gate;
 } dense_call;
-
-static __global__ void __launch_bounds__(KAON_THREADS)
-    coarse_collect(const __grid_constant__ dense_call a) {
-  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
-  const int64_t places = a.blocks * KAON_LANES, place = i % places, unit = i / places;
-  const int packet = (int)(unit % a.packets), column = (int)(unit / a.packets);
-  kaon_wait_for_previous();
-  if (column >= a.nrhs || a.order[place] < 0) return;
-  numbers x = numbers_zero();
-  if (inner_gate_open(a.gate, column))
-    x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
-  const int64_t row = (int64_t)a.order[place] * (a.reals / 2) + packet * PACK;
-#pragma unroll
-  for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
-}
 
 /* The collected numbers as packets of vectors. */
 struct collected_vectors {
@@ -106,20 +91,11 @@ static dense_call call_of(const kaon_dense_args *args) {
   a.nrhs = args->nrhs;
   a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.order = args->order;
-  a.in = args->in;
   a.out = args->out;
   a.matrix = args->matrix;
   a.collected = (vcomplex *)args->collected;
   a.gate = args->gate;
   return a;
-}
-
-extern "C" void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch,
-                                                 const kaon_dense_args *args) {
-  const dense_call a = call_of(args);
-  const int64_t work = a.blocks * KAON_LANES * a.packets * a.nrhs;
-  kaon_cuda_launch(launch, coarse_collect, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
-                   KAON_THREADS, a);
 }
 
 extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,
