@@ -16,12 +16,15 @@
 /* BLOCK_THREADS: of most blocks. MOST_COLUMNS: right-hand sides that share a load of the basis.
  * SPINOR, SPINOR_PIECE: reals of a spinor, and complex numbers of its half. MOST_PIECE: complex
  * numbers of a piece (piece_of). */
-enum { BLOCK_THREADS = 256, MOST_COLUMNS = 4, SPINOR = 24, SPINOR_PIECE = SPINOR / 4 };
-#if KAON_IS_HALF
-enum { MOST_PIECE = SPINOR_PIECE };
-#else
-enum { MOST_PIECE = sizeof(real) == 8 ? 1 : 2 };
-#endif
+enum {
+  BLOCK_THREADS = 256,
+  MOST_COLUMNS = 4,
+  SPINOR = 24,
+  SPINOR_PIECE = SPINOR / 4,
+  MOST_PIECE = KAON_IS_HALF        ? SPINOR_PIECE
+               : sizeof(real) == 8 ? 1
+                                   : 2
+};
 
 /* A field of `columns` columns of `reals` numbers in groups of `pack`. */
 typedef struct field {

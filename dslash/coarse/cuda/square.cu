@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 }
 
 static void run(const kaon_launch *launch, const square_call &a) {
-  const unsigned threads = a.what == NORMS ? NORM_THREADS : KAON_THREADS;
+  const unsigned threads = (unsigned)(a.what == NORMS ? (int)NORM_THREADS : (int)KAON_THREADS);
   const int64_t work = a.what == NORMS ? a.rows : a.places * (a.reals / 2) * a.nrhs;
   kaon_cuda_launch(launch, coarse_square, (unsigned)((work + threads - 1) / threads), threads, a);
 }
