@@ -31,14 +31,14 @@ struct collected_vectors {
 /* The thread's sums: of columns share, share + DENSE_SHARES, ... in packets. */
 template <int COLUMNS>
 KAON_DEVICE void dense_add(const dense_call &a, const column_tile &c, int64_t place, int row,
-                           int share, numbers *d) {
+                           int share, numbers (*d)[COLUMNS]) {
   const int pack = kaon_pack(KAON_ACCESS, a.reals, (int)sizeof(real));
   collected_vectors v;
   v.first = a.collected + c.first;
   v.last = c.count - 1;
   v.rows_apart = a.nrhs;
-  product_add<false, COLUMNS>(matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row), v,
-                              share, (int)(a.rows / PACK), DENSE_SHARES, d);
+  const matrix_rows<false> m[1] = {matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row)};
+  product_add<false, 1, COLUMNS>(m, v, share, (int)(a.rows / PACK), DENSE_SHARES, d);
 }
 
 /* Adds the shares, and stores the results. */
@@ -47,13 +47,13 @@ KAON_DEVICE void dense_product(const dense_call &a, const column_tile &c, int64_
                                int share, bool is_site) {
   __shared__ numbers sums[DENSE_SHARES][DENSE_SITES];
   const int near = (int)threadIdx.x % DENSE_SITES;
-  numbers d[COLUMNS];
+  numbers d[1][COLUMNS];
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
+  for (int k = 0; k < COLUMNS; k++) d[0][k] = numbers_zero();
   if (is_site) dense_add<COLUMNS>(a, c, place, row, share, d);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    sums[share][near] = d[k];
+    sums[share][near] = d[0][k];
     for (int step = DENSE_SHARES / 2; step > 0; step /= 2) {
       __syncthreads();
       if (share < step) numbers_add(&sums[share][near], 1, sums[share + step][near]);
