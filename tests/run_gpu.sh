@@ -23,7 +23,7 @@
 #                    with files for scripts/performance.py --keep
 # Time limits, in seconds:
 #   KAON_GPU_SECONDS    for everything; default 530 if no WHAT is given, else none. Each part gets the time that is left
-#   KAON_BENCH_SECONDS  for all benchmarks; default 240
+#   KAON_BENCH_SECONDS  for all benchmarks; default 240, of `more` 330
 #   KAON_TEST_SECONDS   for tests, ranks, sanitizer and races together, if they run one after another; default 320
 #   KAON_TEST_LIMIT     for one test; default 200
 # How tests share the device:
@@ -496,7 +496,7 @@ bench_begin() {
   rm -rf "$build/bench-parts"
   mkdir -p "$build/bench-parts" "$out/bench"
   [ -n "${bench_log:-}" ] || : >"$out/bench/bench.log"
-  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-240}") bench_count=0
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-${1:-240}}") bench_count=0
 }
 
 # Sizes from one that a cache holds to one far past it; solves of a size that others have figures for. What matters most comes first.
@@ -523,7 +523,7 @@ benchmarks() {
 # Long measurements, on request only.
 more() {
   step "more"
-  bench_begin || return
+  bench_begin 330 || return
   bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --method cg --stop normal --reconstruct 18,8 --columns 1
   critical
   bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
