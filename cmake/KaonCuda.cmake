@@ -62,6 +62,16 @@ set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG") # for host code that launches kerne
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
+# cuSOLVER inverts the coarsest level of multigrid (lib/cuda/invert.c). With what it needs it takes 900 MB, so it is not linked: it is
+# loaded at run time, by the loader's path or from where it is now.
+if(TARGET CUDA::cusolver)
+  get_target_property(KAON_CUSOLVER_LIBRARY CUDA::cusolver IMPORTED_LOCATION)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/invert.c PROPERTIES
+                              COMPILE_DEFINITIONS KAON_CUSOLVER_LIBRARY="${KAON_CUSOLVER_LIBRARY}")
+else()
+  message(STATUS "no cuSOLVER: the coarsest level of multigrid is inverted on the host unless it is found at run time")
+endif()
+
 set(KAON_NCCL AUTO CACHE STRING "NCCL between devices of several ranks, loaded at run time: AUTO, ON, OFF")
 set_property(CACHE KAON_NCCL PROPERTY STRINGS AUTO ON OFF)
 if(KAON_NCCL STREQUAL OFF)

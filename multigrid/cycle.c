@@ -1,5 +1,6 @@
 /* cycle.c - one multigrid cycle as an operator: z = P c with c ~ A_c^-1 P^dagger b from the level
- * below, then z += S (b - A z) by the smoother S ~ A^-1.
+ * below, then z += S (b - A z) by the smoother S ~ A^-1. The smoother works on the even-odd
+ * reduction, which needs P c on its sites alone.
  *
  * The level below is solved by some steps of GCR, each preconditioned by that level's own cycle (a
  * K-cycle), by one cycle alone (a V-cycle), or exactly, if it is the coarsest. No step reads a number on
@@ -14,6 +15,7 @@
 static void release_room(kaon_cycle_room *gone) {
   kaon_operator_destroy(&gone->smoother);
   kaon_operator_destroy(&gone->below);
+  kaon_vector_destroy(&gone->start);
   kaon_vector_destroy(&gone->residual);
   kaon_vector_destroy(&gone->correction);
   kaon_vector_destroy(&gone->coarse_source);
@@ -68,7 +70,9 @@ static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
   const kaon_operator *A = level->A;
   const kaon_transfer *t = level->transfer;
   kaon_context *ctx = level->ctx;
-  KAON_TRY(kaon_vector_create(ctx, A->space, A->precision, room->columns, &room->residual));
+  const kaon_space *reduced = level->reduced->space;
+  KAON_TRY(kaon_vector_create(ctx, reduced, A->precision, room->columns, &room->start));
+  KAON_TRY(kaon_vector_create(ctx, reduced, A->precision, room->columns, &room->residual));
   KAON_TRY(kaon_vector_create(ctx, A->space, A->precision, room->columns, &room->correction));
   KAON_TRY(
       kaon_vector_create(ctx, t->coarse, t->coarse_precision, room->columns, &room->coarse_source));
@@ -133,11 +137,10 @@ static kaon_status run(kaon_mg_level *level, kaon_cycle_room *room, const kaon_v
                        kaon_vector *z, const kaon_pass *gate) {
   KAON_TRY(kaon_transfer_restrict(level->transfer, b, room->coarse_source, gate));
   KAON_TRY(solve_below(level, room, gate));
-  KAON_TRY(kaon_transfer_prolong(level->transfer, room->coarse_solution, 0, z, gate));
-  KAON_TRY(kaon_operator_run(level->A, KAON_PLAIN, z, room->residual, gate));
-  KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), room->residual, gate));
-  KAON_TRY(kaon_operator_run(room->smoother, KAON_PLAIN, room->residual, room->correction, gate));
-  return kaon_blas_axpy(KAON_NUMBER(1), room->correction, z, gate);
+  KAON_TRY(kaon_transfer_prolong(level->transfer, room->coarse_solution, 0, room->start, gate));
+  KAON_TRY(
+      kaon_reduced_improve(room->smoother, b, room->start, room->residual, room->correction, gate));
+  return kaon_blas_copy(room->correction, z, gate);
 }
 
 static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
@@ -167,8 +170,8 @@ static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
   return kaon_cycle_room_get(level_of(K), columns, &room);
 }
 
-/* The transfers multiply each number of V and its conjugate once. A Schwarz cycle has 4 steps in blocks
- * and one residual. */
+/* The restriction multiplies each number of V once, the prolongation those of one parity. A Schwarz
+ * cycle has 4 steps in blocks and one residual. */
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const kaon_mg_level *level = level_of(K);
   const kaon_cost a = level->A->ops->cost(level->A, columns);
@@ -177,13 +180,14 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   const double numbers = (double)level->A->space->nsites * level->A->space->ncomp / 2;
   const double applications =
       level->smoother >= KAON_SMOOTHER_SAP ? 5 * level->steps + 1 : level->steps + 2;
+  const double transfers = 1.5;
   const int cycles = level->below->K == NULL                           ? KAON_GCR_MAX
                      : level->below->below != NULL && level->cycle > 1 ? level->cycle
                                                                        : 1;
-  return (kaon_cost){
-      .flops = applications * a.flops + cycles * below.flops + 2 * 8 * numbers * level->vectors,
-      .bytes = applications * a.bytes + cycles * below.bytes +
-               2 * 8 * numbers * level->vectors / columns};
+  return (kaon_cost){.flops = applications * a.flops + cycles * below.flops +
+                              transfers * 8 * numbers * level->vectors,
+                     .bytes = applications * a.bytes + cycles * below.bytes +
+                              transfers * 8 * numbers * level->vectors / columns};
 }
 
 static void destroy(kaon_operator *K) {

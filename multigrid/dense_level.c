@@ -5,7 +5,6 @@
  * bits depend, and multiplies. */
 #include "multigrid/dense_level.h"
 
-#include <complex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,7 +174,7 @@ static kaon_status check(const kaon_space *space, kaon_precision precision) {
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "dense inverse: it is offered in double and single precision, not in half");
   const kaon_coarse_ops *ops = kernels_of(ctx, precision);
-  if (ops == NULL || ops->collect == NULL || ops->dense == NULL)
+  if (ops == NULL || ops->dense == NULL)
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                      "dense inverse: its kernels are not part of backend %s %s", ctx->backend->name,
                      ctx->backend->isa);
@@ -259,39 +258,16 @@ static kaon_status twin(kaon_operator *K, kaon_precision precision, kaon_reconst
 
 /* ---- the numbers ---- */
 
-/* This rank's rows of the inverse. */
-static kaon_status keep_rows(kaon_vector *matrix, const kaon_dense_matrix *inverse,
-                             double _Complex *column) {
-  const kaon_lattice *l = inverse->lattice;
-  const int rank = l->ctx->comm->rank;
-  for (int64_t j = 0; j < inverse->rows; j++) {
-    double _Complex *to = column;
-    for (int64_t local = 0; local < l->volume; local++) {
-      const int64_t row = kaon_dense_matrix_site(l, rank, local, KAON_DIRS) * inverse->numbers;
-      for (int i = 0; i < inverse->numbers; i++)
-        *to++ = inverse->element[(row + i) * inverse->rows + j];
-    }
-    KAON_TRY(kaon_vector_import(matrix, (int)j, (const double *)column, KAON_BASIS_UKQCD));
-  }
-  return KAON_OK;
-}
-
 static kaon_status fill(const kaon_operator *K, const kaon_coarse_links *links,
                         kaon_dense_info *info) {
   const dense_level *self = K->self;
-  const size_t own = (size_t)K->space->lattice->volume * (size_t)K->space->ncomp / 2;
   kaon_dense_info unused;
   kaon_dense_matrix matrix;
-  kaon_status status = kaon_dense_matrix_assemble(links, &matrix);
-  if (status == KAON_OK)
-    status = kaon_agree(K->ctx, kaon_dense_matrix_invert(&matrix, info != NULL ? info : &unused));
-  double _Complex *column = malloc(own * sizeof *column);
-  if (status == KAON_OK)
-    status = KAON_AGREE_MEMORY(K->ctx, column != NULL, "dense inverse: out of host memory");
-  if (status == KAON_OK) status = keep_rows(self->matrix, &matrix, column);
-  free(column);
-  free(matrix.element);
-  return status;
+  KAON_TRY(kaon_dense_matrix_assemble(links, &matrix));
+  kaon_status status = kaon_dense_matrix_invert(&matrix, info != NULL ? info : &unused);
+  if (status == KAON_OK) status = kaon_dense_matrix_store(&matrix, self->matrix);
+  kaon_dense_matrix_free(&matrix);
+  return kaon_agree(K->ctx, status);
 }
 
 kaon_status kaon_dense_inverse(const kaon_coarse_links *links, kaon_precision precision,

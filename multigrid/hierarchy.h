@@ -16,9 +16,10 @@
 typedef struct kaon_cycle_room {
   struct kaon_cycle_room *next;
   int columns;
-  kaon_operator *smoother; /* ~ A^-1 */
-  kaon_operator *below;    /* ~ the inverse of the level below */
-  kaon_vector *residual, *correction;
+  kaon_operator *smoother;       /* ~ A^-1 */
+  kaon_operator *below;          /* ~ the inverse of the level below */
+  kaon_vector *start, *residual; /* on the space of the reduction */
+  kaon_vector *correction;
   kaon_vector *coarse_source, *coarse_solution;
   /* If fewer ranks hold the level below: the same there, and what moves them. */
   kaon_vector *merged_source, *merged_solution;
@@ -79,6 +80,11 @@ kaon_status kaon_fixed_steps(kaon_operator *A, kaon_method method, int steps, in
 /* The same of a reduction R, on the space of R's parent. */
 kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, int columns,
                                kaon_operator **inverse);
+/* For a level's smoother S: z = x + S (b - A x), where `start` is x on the reduction's space. The
+ * numbers of x elsewhere have no influence. start and residual, on that space, are overwritten. z:
+ * columns that the gate closes have any numbers afterwards. */
+kaon_status kaon_reduced_improve(kaon_operator *S, const kaon_vector *b, kaon_vector *start,
+                                 kaon_vector *residual, kaon_vector *z, const kaon_pass *gate);
 /* The level's smoother as an operator for so many columns. */
 kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother);
 /* Ends what a level does on the level below: where fewer ranks hold that, all of this level's agree. */

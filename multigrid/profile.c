@@ -6,60 +6,52 @@
 #include "lib/cpu/clock.h"
 #include "multigrid/hierarchy.h"
 
-/* A part of the cycle of a level, on the vectors of its room. `other`: an operator of the part. */
-typedef kaon_status part(const kaon_mg_level *level, const kaon_cycle_room *room,
-                         kaon_operator *other);
+/* A part of the cycle of a level is run on the vectors of a room. */
+typedef struct probe {
+  const kaon_mg_level *level;
+  const kaon_cycle_room *room;
+  kaon_vector *source;   /* random, on the level */
+  kaon_operator *solver; /* of the level below */
+} probe;
+
+typedef kaon_status part(const probe *p);
+
+/* With the residual. */
+static kaon_status smoother(const probe *p) {
+  const kaon_cycle_room *r = p->room;
+  return kaon_reduced_improve(r->smoother, p->source, r->start, r->residual, r->correction, NULL);
+}
 
 /* With the messages of ranks that merge. */
-static kaon_status merge(const kaon_mg_level *level, const kaon_cycle_room *room) {
-  if (level->merging == NULL) return KAON_OK;
-  KAON_TRY(kaon_agglomeration_gather(level->merging, room->gather, room->coarse_source,
-                                     room->merged_source, NULL));
-  return kaon_agglomeration_take(level->merging, room->gather, room->merged_source,
-                                 room->coarse_solution, NULL);
+static kaon_status transfer(const probe *p) {
+  const kaon_agglomeration *merging = p->level->merging;
+  const kaon_transfer *t = p->level->transfer;
+  const kaon_cycle_room *r = p->room;
+  KAON_TRY(kaon_transfer_restrict(t, p->source, r->coarse_source, NULL));
+  if (merging != NULL) {
+    KAON_TRY(
+        kaon_agglomeration_gather(merging, r->gather, r->coarse_source, r->merged_source, NULL));
+    KAON_TRY(kaon_agglomeration_take(merging, r->gather, r->merged_source, r->coarse_source, NULL));
+  }
+  return kaon_transfer_prolong(t, r->coarse_source, 0, r->start, NULL);
 }
 
-static kaon_status smoother(const kaon_mg_level *level, const kaon_cycle_room *room,
-                            kaon_operator *other) {
-  (void)level;
-  (void)other;
-  return kaon_operator_run(room->smoother, KAON_PLAIN, room->residual, room->correction, NULL);
-}
-
-static kaon_status transfer(const kaon_mg_level *level, const kaon_cycle_room *room,
-                            kaon_operator *other) {
-  (void)other;
-  KAON_TRY(kaon_transfer_restrict(level->transfer, room->residual, room->coarse_source, NULL));
-  KAON_TRY(merge(level, room));
-  return kaon_transfer_prolong(level->transfer, room->coarse_source, 0, room->correction, NULL);
-}
-
-/* With the two updates of vectors. The correction stays, so numbers do not grow. */
-static kaon_status residual(const kaon_mg_level *level, const kaon_cycle_room *room,
-                            kaon_operator *other) {
-  (void)other;
-  KAON_TRY(kaon_operator_run(level->A, KAON_PLAIN, room->correction, room->residual, NULL));
-  KAON_TRY(kaon_blas_xpay(room->correction, KAON_NUMBER(-1), room->residual, NULL));
-  return kaon_blas_axpy(KAON_NUMBER(1), room->correction, room->residual, NULL);
-}
-
-static kaon_status below(const kaon_mg_level *level, const kaon_cycle_room *room,
-                         kaon_operator *other) {
-  const int merged = level->merging != NULL;
-  return kaon_operator_run(other, KAON_PLAIN, merged ? room->merged_source : room->coarse_source,
-                           merged ? room->merged_solution : room->coarse_solution, NULL);
+static kaon_status below(const probe *p) {
+  const kaon_cycle_room *r = p->room;
+  const int merged = p->level->merging != NULL;
+  return kaon_operator_run(p->solver, KAON_PLAIN, merged ? r->merged_source : r->coarse_source,
+                           merged ? r->merged_solution : r->coarse_solution, NULL);
 }
 
 /* The shortest of a few runs, after one that may still allocate. */
-static kaon_status measure(const kaon_mg_level *level, const kaon_cycle_room *room, part *run,
-                           kaon_operator *other, double *seconds) {
+static kaon_status measure(const probe *p, part *run, double *seconds) {
   enum { RUNS = 3 };
-  kaon_context *ctx = level->ctx;
+  kaon_context *ctx = p->level->ctx;
   *seconds = INFINITY;
   for (int i = 0; i <= RUNS; i++) {
     KAON_TRY(ctx->backend->memory->synchronise(ctx));
     const double start = kaon_seconds();
-    KAON_TRY(run(level, room, other));
+    KAON_TRY(run(p));
     KAON_TRY(ctx->backend->memory->synchronise(ctx));
     if (i > 0) *seconds = fmin(*seconds, kaon_seconds() - start);
   }
@@ -67,25 +59,30 @@ static kaon_status measure(const kaon_mg_level *level, const kaon_cycle_room *ro
 }
 
 /* GCR on the level below without its preconditioner; or the solve of the coarsest level. */
-static kaon_status measure_below(const kaon_mg_level *level, const kaon_cycle_room *room,
-                                 kaon_multigrid_part *times) {
+static kaon_status measure_below(probe *p, kaon_multigrid_part *times) {
+  const kaon_mg_level *level = p->level;
   kaon_mg_level *coarse = level->below;
   KAON_AUTO(kaon_operator_destroy) kaon_operator *steps = NULL;
-  if (coarse->below == NULL) return measure(level, room, below, room->below, &times->coarsest);
+  p->solver = p->room->below;
+  if (coarse->below == NULL) return measure(p, below, &times->coarsest);
   if (level->cycle == 1) return KAON_OK;
-  KAON_TRY(kaon_fixed_steps(coarse->A, KAON_GCR, level->cycle, room->columns, NULL, &steps));
-  return measure(level, room, below, steps, &times->krylov);
+  KAON_TRY(kaon_fixed_steps(coarse->A, KAON_GCR, level->cycle, p->room->columns, NULL, &steps));
+  p->solver = steps;
+  return measure(p, below, &times->krylov);
 }
 
 /* Parts of one cycle of this level, and of the solve of the level below without its cycles. */
 static kaon_status measure_level(kaon_mg_level *level, int columns, kaon_multigrid_part *times) {
+  const kaon_operator *A = level->A;
   kaon_cycle_room *room = NULL;
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *source = NULL;
   KAON_TRY(kaon_cycle_room_get(level, columns, &room));
-  KAON_TRY(kaon_random_columns(room->residual, 0, 1));
-  KAON_TRY(measure(level, room, smoother, NULL, &times->smoother));
-  KAON_TRY(measure(level, room, residual, NULL, &times->residual));
-  KAON_TRY(measure(level, room, transfer, NULL, &times->transfer));
-  return kaon_level_agree(level, measure_below(level, room, times + 1));
+  KAON_TRY(kaon_vector_create(level->ctx, A->space, A->precision, columns, &source));
+  KAON_TRY(kaon_random_columns(source, 0, 1));
+  probe p = {level, room, source, NULL};
+  KAON_TRY(measure(&p, transfer, &times->transfer));
+  KAON_TRY(measure(&p, smoother, &times->smoother));
+  return kaon_level_agree(level, measure_below(&p, times + 1));
 }
 
 static kaon_status measure_all(kaon_multigrid *mg, int columns, const kaon_multigrid_info *info,
@@ -96,11 +93,10 @@ static kaon_status measure_all(kaon_multigrid *mg, int columns, const kaon_multi
     kaon_multigrid_part *at = &times->level[l];
     const int cycles = info->level[l].cycles;
     at->smoother *= cycles;
-    at->residual *= cycles;
     at->transfer *= cycles;
     at->krylov *= l > 0 ? info->level[l - 1].cycles : 0;
     at->coarsest *= cycles;
-    at->seconds = at->smoother + at->residual + at->transfer + at->krylov + at->coarsest;
+    at->seconds = at->smoother + at->transfer + at->krylov + at->coarsest;
     times->seconds += at->seconds;
   }
   return KAON_OK;

@@ -64,35 +64,53 @@ static void destroy(kaon_operator *S) {
 static const kaon_operator_ops lifted_ops = {
     .name = "smoother", .apply = apply, .twin = make_twin, .cost = cost, .destroy = destroy};
 
-kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, int columns,
-                               kaon_operator **inverse) {
+/* Takes over the inverse of R. */
+static kaon_status lift(kaon_operator *R, kaon_operator *of_reduction, int columns,
+                        kaon_operator **inverse) {
   const kaon_operator *parent = R->reduction->parent;
   kaon_operator *S = kaon_operator_new(
       (kaon_operator){
           .ops = &lifted_ops, .ctx = R->ctx, .space = parent->space, .precision = R->precision},
       sizeof(lifted));
   *inverse = S;
+  if (S == NULL) kaon_operator_destroy(&of_reduction);
   KAON_TRY(KAON_AGREE_MEMORY(R->ctx, S != NULL, "multigrid: out of host memory"));
   lifted *self = S->self;
   self->R = R;
+  self->inverse = of_reduction;
   kaon_operator_retain(R);
-  kaon_status status = kaon_fixed_steps(R, method, steps, columns, NULL, &self->inverse);
-  if (status == KAON_OK)
-    status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->source);
+  kaon_status status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->source);
   if (status == KAON_OK)
     status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->solution);
+  if (status == KAON_OK) status = kaon_operator_reserve(of_reduction, KAON_PLAIN, columns);
   if (status == KAON_OK) status = kaon_operator_reserve(R->reduction->parent, KAON_PLAIN, columns);
   if (status != KAON_OK) kaon_operator_destroy(inverse);
   return status;
 }
 
+kaon_status kaon_reduced_steps(kaon_operator *R, kaon_method method, int steps, int columns,
+                               kaon_operator **inverse) {
+  kaon_operator *solver = NULL;
+  KAON_TRY(kaon_fixed_steps(R, method, steps, columns, NULL, &solver));
+  return lift(R, solver, columns, inverse);
+}
+
+/* The parent's residual b - A x has the reduced right-hand side r = R's source - R x, since the
+ * reduction eliminates the other sites. */
+kaon_status kaon_reduced_improve(kaon_operator *S, const kaon_vector *b, kaon_vector *start,
+                                 kaon_vector *residual, kaon_vector *z, const kaon_pass *gate) {
+  lifted *self = S->self;
+  KAON_TRY(self->R->reduction->prepare(self->R, b, self->source));
+  KAON_TRY(kaon_operator_run(self->R, KAON_PLAIN, start, residual, gate));
+  KAON_TRY(kaon_blas_xpay(self->source, KAON_NUMBER(-1), residual, gate));
+  KAON_TRY(kaon_operator_run(self->inverse, KAON_PLAIN, residual, self->solution, gate));
+  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), self->solution, start, gate));
+  return self->R->reduction->reconstruct(self->R, start, b, z);
+}
+
 /* ---- smoothers ---- */
 
-kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother) {
-  if (level->smoother == KAON_SMOOTHER_GCR || level->smoother == KAON_SMOOTHER_MR)
-    return kaon_reduced_steps(level->reduced,
-                              level->smoother == KAON_SMOOTHER_GCR ? KAON_GCR : KAON_MR,
-                              level->steps, columns, smoother);
+static kaon_status schwarz(kaon_mg_level *level, kaon_operator **inverse) {
   kaon_schwarz_options options = KAON_SCHWARZ_OPTIONS_INIT;
   options.kind = level->smoother == KAON_SMOOTHER_SAP ? KAON_SCHWARZ_MULTIPLICATIVE
                                                       : KAON_SCHWARZ_ASYNCHRONOUS;
@@ -100,5 +118,14 @@ kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator
   options.steps = 4;
   options.cycles = level->steps;
   options.precision = level->A->precision;
-  return kaon_schwarz_create(level->A, &options, smoother);
+  return kaon_schwarz_create(level->reduced, &options, inverse);
+}
+
+kaon_status kaon_level_smoother(kaon_mg_level *level, int columns, kaon_operator **smoother) {
+  const kaon_method method = level->smoother == KAON_SMOOTHER_MR ? KAON_MR : KAON_GCR;
+  kaon_operator *cycles = NULL;
+  if (level->smoother < KAON_SMOOTHER_SAP)
+    return kaon_reduced_steps(level->reduced, method, level->steps, columns, smoother);
+  KAON_TRY(schwarz(level, &cycles));
+  return lift(level->reduced, cycles, columns, smoother);
 }

@@ -263,9 +263,10 @@ kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vec
 
 /* ---- vectors ---- */
 
-static kaon_status check_pair(const kaon_transfer *t, const kaon_vector *fine,
-                              const kaon_vector *coarse, const kaon_pass *pass, const char *name) {
-  if (fine->space != t->fine || coarse->space != t->coarse)
+static kaon_status check_pair(const kaon_transfer *t, const kaon_space *space,
+                              const kaon_vector *fine, const kaon_vector *coarse,
+                              const kaon_pass *pass, const char *name) {
+  if (fine->space != space || coarse->space != t->coarse)
     return kaon_fail(t->ctx, KAON_ERR_SHAPE,
                      "%s: vectors of %d and %d reals a site, but the transfer is between its fine "
                      "space of %d and its coarse space of %d",
@@ -297,7 +298,7 @@ static kaon_status restrict_sites(const kaon_transfer *transfer, const kaon_aggr
                                   const kaon_pass *pass) {
   kaon_transfer_args args;
   kaon_launch launch;
-  KAON_TRY(check_pair(transfer, fine, coarse, pass, "restriction"));
+  KAON_TRY(check_pair(transfer, transfer->fine, fine, coarse, pass, "restriction"));
   KAON_TRY(prepare(transfer, fine, coarse, pass, &args, &launch));
   args.aggregates = *sites;
   transfer->ctx->backend->transfer[transfer->precision]->restrict_to(&launch, &args);
@@ -315,13 +316,25 @@ kaon_status kaon_transfer_restrict_face(const kaon_transfer *transfer, int direc
   return restrict_sites(transfer, &transfer->aggregates->face[direction], fine, coarse, NULL);
 }
 
+/* The blocks of odd sites follow those of even ones. */
+static void take_parity(kaon_transfer_args *args, const kaon_vector *basis, int parity) {
+  kaon_aggregate_view *sites = &args->aggregates;
+  sites->fine_blocks /= 2;
+  if (parity == KAON_ODD) sites->aggregate += sites->fine_blocks * sites->width;
+  args->basis = kaon_view_of(basis);
+}
+
 kaon_status kaon_transfer_prolong(const kaon_transfer *transfer, const kaon_vector *coarse, int add,
                                   kaon_vector *fine, const kaon_pass *pass) {
+  const int parity = fine->space->parity, whole = parity == KAON_FULL;
+  kaon_vector basis = *transfer->basis;
   kaon_transfer_args args;
   kaon_launch launch;
-  KAON_TRY(check_pair(transfer, fine, coarse, pass, "prolongation"));
+  if (!whole) KAON_TRY(kaon_vector_view(transfer->basis, (kaon_parity)parity, &basis));
+  KAON_TRY(check_pair(transfer, basis.space, fine, coarse, pass, "prolongation"));
   KAON_TRY(prepare(transfer, fine, coarse, pass, &args, &launch));
   args.add = add;
+  if (!whole) take_parity(&args, &basis, parity);
   transfer->ctx->backend->transfer[transfer->precision]->prolong(&launch, &args);
   transfer->ctx->no_flush_needed = 1;
   return KAON_OK;

@@ -42,7 +42,8 @@ kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vec
 
 /* coarse = V^dagger fine. fine = V coarse, or fine += V coarse if `add`. The columns of the gate of
  * `pass`, which has no sums (NULL: all); others are neither read nor written. fine is of the
- * transfer's precision, coarse of coarse_precision. Errors: SHAPE, PRECISION. */
+ * transfer's precision, coarse of coarse_precision. Prolongation also fills a vector of one parity
+ * of the fine space. Errors: SHAPE, PRECISION. */
 kaon_status kaon_transfer_restrict(const kaon_transfer *transfer, const kaon_vector *fine,
                                    kaon_vector *coarse, const kaon_pass *pass);
 /* Restriction of a vector that vanishes except on the sites from which a hop in this direction leaves

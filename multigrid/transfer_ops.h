@@ -1,4 +1,4 @@
-/* transfer_ops.h - kernels between a fine and a coarse lattice, whose sites are aggregates of fine
+/* transfer_ops.h - kernels of the set-up and of cycles, most of them between a fine and a coarse lattice, whose sites are aggregates of fine
  * ones. One table for each precision of the fine vectors and of the basis; coarse numbers have the
  * precision of the arithmetic (half: single).
  *
@@ -49,6 +49,18 @@ typedef struct kaon_transfer_args {
   kaon_gate gate;
 } kaon_transfer_args;
 
+/* Random numbers of one column, uniform between -1 and 1: to[site * reals + c] for the sites of a
+ * rank's part, x fastest. They depend on the seed, the column, c and the site of the whole lattice
+ * alone. */
+typedef struct kaon_random_args {
+  uint64_t seed;
+  int64_t sites;
+  int extents[4], origin[4], global[4]; /* of the part; its first site; of the whole lattice */
+  int reals;                            /* of a site, a multiple of 4 */
+  int column;
+  double *to; /* device memory */
+} kaon_random_args;
+
 typedef struct kaon_transfer_ops {
   /* coarse = basis^dagger fine; masked coarse lanes get 0. */
   void (*restrict_to)(const kaon_launch *launch, const kaon_transfer_args *args);
@@ -66,4 +78,6 @@ typedef struct kaon_transfer_ops {
   void (*gram)(const kaon_launch *launch, const kaon_transfer_args *args);
   void (*factor)(const kaon_launch *launch, const kaon_transfer_args *args);
   void (*transform)(const kaon_launch *launch, const kaon_transfer_args *args);
+  /* In double alone. */
+  void (*random)(const kaon_launch *launch, const kaon_random_args *args);
 } kaon_transfer_ops;

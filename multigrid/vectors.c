@@ -3,43 +3,44 @@
 #include <stdlib.h>
 
 #include "lib/core/context_internal.h"
-#include "lib/grid/site_table.h"
-#include "lib/math/philox.h"
 #include "lib/math/steps/block_recurrences.h"
 #include "multigrid/hierarchy.h"
 
 /* ---- random numbers ---- */
 
-/* Index in the whole lattice of a site of this rank's part. */
-static int64_t whole_index(const kaon_lattice *lattice, int64_t site) {
-  int x[4];
-  kaon_site_coordinates(lattice->extents, site, x);
-  for (int mu = 0; mu < 4; mu++) x[mu] += lattice->origin[mu];
-  return kaon_site_index(lattice->global, x);
-}
-
-/* Four numbers, uniform between -1 and 1. */
-static void four_numbers(uint64_t seed, int64_t site, int column, int quarter, double out[4]) {
-  const kaon_philox drawn =
-      kaon_random_bits(seed, site, KAON_STREAM_BASIS, 0, (uint32_t)column, (uint32_t)quarter);
-  for (int i = 0; i < 4; i++) out[i] = drawn.v[i] * 0x1p-31 - 1;
+static kaon_status fill_columns(kaon_vector *v, int first, kaon_random_args *args) {
+  kaon_launch launch;
+  for (args->column = first; args->column < v->nrhs; args->column++) {
+    KAON_TRY(kaon_launch_prepare(v->ctx, v->nrhs, 0, &launch));
+    v->ctx->backend->transfer[KAON_DOUBLE]->random(&launch, args);
+    KAON_TRY(kaon_vector_import_device(v, args->column, args->to, KAON_BASIS_UKQCD));
+  }
+  return KAON_OK;
 }
 
 kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed) {
   const kaon_lattice *lattice = v->space->lattice;
-  const int reals = v->space->ncomp, threads = v->ctx->threads;
-  KAON_AUTOFREE double *host = malloc((size_t)lattice->volume * (size_t)reals * sizeof *host);
-  KAON_TRY(KAON_AGREE_MEMORY(v->ctx, host != NULL, "multigrid: out of host memory for a column"));
-  for (int column = first; column < v->nrhs; column++) {
-#pragma omp parallel for num_threads(threads)
-    for (int64_t site = 0; site < lattice->volume; site++) {
-      const int64_t whole = whole_index(lattice, site);
-      for (int c = 0; c < reals; c += 4)
-        four_numbers(seed, whole, column, c / 4, host + site * reals + c);
-    }
-    KAON_TRY(kaon_vector_import(v, column, host, KAON_BASIS_UKQCD));
+  const kaon_memory_ops *memory = v->ctx->backend->memory;
+  kaon_random_args args = {.seed = seed, .sites = lattice->volume, .reals = v->space->ncomp};
+  const size_t bytes = (size_t)args.sites * (size_t)args.reals * sizeof(double);
+  void *room = NULL;
+  for (int mu = 0; mu < 4; mu++) {
+    args.extents[mu] = lattice->extents[mu];
+    args.origin[mu] = lattice->origin[mu];
+    args.global[mu] = lattice->global[mu];
   }
-  return KAON_OK;
+  /* not the pool's, which would keep it */
+  kaon_status status = memory->allocate(v->ctx, bytes, &room);
+  if (status == KAON_ERR_MEMORY)
+    status = kaon_fail(v->ctx, KAON_ERR_MEMORY,
+                       "multigrid: out of memory on %s for a random column of %zu bytes; take a "
+                       "smaller lattice, or more ranks",
+                       v->ctx->device, bytes);
+  status = kaon_agree(v->ctx, status);
+  args.to = room;
+  if (status == KAON_OK) status = fill_columns(v, first, &args);
+  if (room != NULL) memory->release(v->ctx, room, bytes);
+  return status;
 }
 
 /* ---- norms ---- */

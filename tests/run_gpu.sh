@@ -7,7 +7,7 @@
 #     sanitizer  compute-sanitizer on short programs
 #     races      compute-sanitizer on programs that take long under it
 #     profile    the bytes that a hop moves (run_profile.sh)
-#     more       a thermalised configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
+#     more       a thermalised configuration with multigrid, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
 # Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and zlib, expat, LAPACKE and cmocka with their headers; for the
 # program kaon also jansson. Tests of the program (tests/system) need python3.
@@ -23,7 +23,7 @@
 #                    with files for scripts/performance.py --keep
 # Time limits, in seconds:
 #   KAON_GPU_SECONDS    for everything; default 530 if no WHAT is given, else none. Each part gets the time that is left
-#   KAON_BENCH_SECONDS  for all benchmarks; default 240
+#   KAON_BENCH_SECONDS  for all benchmarks; default 240, of `more` 330
 #   KAON_TEST_SECONDS   for tests, ranks, sanitizer and races together, if they run one after another; default 320
 #   KAON_TEST_LIMIT     for one test; default 200
 # How tests share the device:
@@ -465,6 +465,8 @@ critical() {
   bench_one critical 15 solve "${problem[@]}" --method bicgstab --stop schur --precision half --columns 1
   bench_one critical 30 solve "${problem[@]}" --method cg --stop normal --precision half --columns 12
   bench_one critical 30 solve "${problem[@]}" --method blockcg --stop normal --precision single,half --columns 12
+  bench_one multigrid 40 solve "${problem[@]}" --method gcr --precond multigrid --precision half --columns 1,12
+  bench_one multigrid 20 solve "${problem[@]/0.1345/0.1350}" --method gcr --precond multigrid --precision half --columns 1
   rm -f "$field"
 }
 
@@ -476,7 +478,7 @@ bench_begin() {
   rm -rf "$build/bench-parts"
   mkdir -p "$build/bench-parts" "$out/bench"
   [ -n "${bench_log:-}" ] || : >"$out/bench/bench.log"
-  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-240}") bench_count=0
+  parts=$build/bench-parts bench_log=$out/bench/bench.log bench_end=$(end_of "${KAON_BENCH_SECONDS:-${1:-240}}") bench_count=0
 }
 
 # Sizes from one that a cache holds to one far past it; solves of a size that others have figures for. What matters most comes first.
@@ -503,11 +505,11 @@ benchmarks() {
 # Long measurements, on request only.
 more() {
   step "more"
-  bench_begin || return
+  bench_begin 330 || return
   bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --method cg --stop normal --reconstruct 18,8 --columns 1
   critical
   bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
-  bench_end_all small-links critical columns-large
+  bench_end_all small-links critical multigrid columns-large
 }
 
 bench_end_all() {

@@ -1,6 +1,7 @@
 /* test_galerkin.c - the coarse operator A_c = V^dagger A V: its product with random vectors is that
  * of V, A and V^dagger one after the other; its matrices are those of a slow reference; and they have
  * the symmetry of A under gamma_5. All of it again one level down, where A is the coarse operator.
+ * Random columns, which sets of vectors begin with.
  *
  * Bounds, with u the unit roundoff and d the complex numbers of a half of an aggregate, at most 400
  * here: every number is a sum of d products, so its error is below 2 d u times the sum of their
@@ -17,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/math/philox.h"
 #include "multigrid/hierarchy.h"
 #include "tests/util/dirac_case.h"
 
@@ -435,12 +437,50 @@ static void matrices_are_those_of_the_reference(void **state) {
   }
 }
 
+/* ---- random columns ---- */
+
+static double random_number(uint64_t seed, int64_t site, int column, int c) {
+  return kaon_random_bits(seed, site, KAON_STREAM_BASIS, 0, (uint32_t)column, (uint32_t)(c / 4))
+                 .v[c % 4] *
+             0x1p-31 -
+         1;
+}
+
+/* Those before the first keep their numbers, which are 0 here. */
+static void random_columns_are_functions_of_the_site(void **state) {
+  (void)state;
+  enum { SITES = 4 * 6 * 2 * 10, REALS = 8, COLUMNS = 3 };
+  static const int extents[4] = {4, 6, 2, 10};
+  static double host[SITES * REALS];
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    kaon_context *ctx = NULL;
+    kaon_lattice *lattice = NULL;
+    kaon_vector *v = NULL;
+    if (machine_lacks(machine)) continue;
+    must(NULL, machine_open(machine, options, &ctx));
+    must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
+    must(ctx, kaon_vector_create(ctx, kaon_lattice_space(lattice, KAON_FULL, REALS, 1), KAON_DOUBLE,
+                                 COLUMNS, &v));
+    must(ctx, kaon_random_columns(v, 1, 5));
+    for (int column = 0; column < COLUMNS; column++) {
+      must(ctx, kaon_vector_export(v, column, host, KAON_BASIS_UKQCD));
+      for (int i = 0; i < SITES * REALS; i++)
+        assert_true(host[i] == (column == 0 ? 0 : random_number(5, i / REALS, column, i % REALS)));
+    }
+    kaon_vector_destroy(&v);
+    kaon_lattice_destroy(&lattice);
+    kaon_context_destroy(&ctx);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(matrices_are_those_of_the_reference),
       cmocka_unit_test(coarse_operators_are_galerkin_products),
       cmocka_unit_test(divided_lattices),
       cmocka_unit_test(even_odd_solves_are_full_ones),
+      cmocka_unit_test(random_columns_are_functions_of_the_site),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -209,6 +209,41 @@ static void check_gamma(const bed *b) {
   kaon_vector_destroy(&pe);
 }
 
+/* All numbers of a vector, as its bits. */
+static char *bits_of(const bed *b, const kaon_vector *v, size_t *bytes) {
+  const size_t numbers = (size_t)v->space->nblocks * (size_t)v->space->width * (size_t)v->nrhs *
+                         (size_t)v->space->ncomp;
+  *bytes = numbers * kaon_precision_bytes(v->precision);
+  return machine_read(b->ctx, v->data, *bytes);
+}
+
+static void same_bits(const bed *a, const kaon_vector *u, const bed *b, const kaon_vector *v) {
+  size_t nu, nv;
+  char *left = bits_of(a, u, &nu), *right = bits_of(b, v, &nv);
+  assert_int_equal(nu, nv);
+  assert_memory_equal(left, right, nu);
+  free(left);
+  free(right);
+}
+
+/* P e on the sites of one parity has the bits of P e on all. */
+static void check_parities(const bed *b) {
+  const kaon_transfer *t = b->transfer;
+  kaon_vector *e = random_vector(b, t->coarse, t->coarse_precision, 2, 8);
+  kaon_vector *pe = vector_of(b, b->space, t->precision, 2);
+  must(b->ctx, kaon_transfer_prolong(t, e, 0, pe, NULL));
+  for (int parity = KAON_EVEN; parity <= KAON_ODD; parity++) {
+    kaon_vector all, *part = NULL;
+    must(b->ctx, kaon_vector_view(pe, (kaon_parity)parity, &all));
+    must(b->ctx, kaon_vector_create(b->ctx, all.space, t->precision, 2, &part));
+    must(b->ctx, kaon_transfer_prolong(t, e, 0, part, NULL));
+    same_bits(b, part, b, &all);
+    kaon_vector_destroy(&part);
+  }
+  kaon_vector_destroy(&e);
+  kaon_vector_destroy(&pe);
+}
+
 static void transfers_agree_with_the_reference(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++)
@@ -228,29 +263,13 @@ static void transfers_agree_with_the_reference(void **state) {
         const double basis = check_basis(&b, given, v), halves = check_halves(&b);
         const double vectors = check_vectors(&b), projection = check_projection(&b, given);
         check_gamma(&b);
+        check_parities(&b);
         printf("  %.2g %.2g %.2g %.2g ", basis, halves, vectors, projection);
         test_below(what, larger(larger(basis, halves), larger(vectors, projection)), 1);
         case_free_columns(given, s->n);
         kaon_vector_destroy(&v);
         bed_close(&b);
       }
-}
-
-/* All numbers of a vector, as its bits. */
-static char *bits_of(const bed *b, const kaon_vector *v, size_t *bytes) {
-  const size_t numbers = (size_t)v->space->nblocks * (size_t)v->space->width * (size_t)v->nrhs *
-                         (size_t)v->space->ncomp;
-  *bytes = numbers * kaon_precision_bytes(v->precision);
-  return machine_read(b->ctx, v->data, *bytes);
-}
-
-static void same_bits(const bed *a, const kaon_vector *u, const bed *b, const kaon_vector *v) {
-  size_t nu, nv;
-  char *left = bits_of(a, u, &nu), *right = bits_of(b, v, &nv);
-  assert_int_equal(nu, nv);
-  assert_memory_equal(left, right, nu);
-  free(left);
-  free(right);
 }
 
 /* V, V^dagger f and f + V V^dagger f. */

@@ -1,5 +1,5 @@
 /* coarse_ops.h - kernels of coarse operators: hops with a dense matrix for each site and direction,
- * and products with one dense matrix for a whole lattice. One table for each precision of the
+ * and products with one dense matrix for a whole lattice, which they fill, too. One table for each precision of the
  * vectors, double and single.
  *
  * A matrix field is a vector of reals / 2 columns in the layout of all vectors (lib/vector): column
@@ -80,6 +80,22 @@ typedef struct kaon_dense_args {
   kaon_gate gate;
 } kaon_dense_args;
 
+/* A vector of `nrhs` columns and a square matrix of complex numbers in double precision, element
+ * (i, j) at 2 * (i * rows + j). Number c of the site at a place belongs to row order[place] * reals
+ * / 2 + c, and column k to the matrix's column reads[place] * reals / 2 + k, or k where `reads` is
+ * NULL. order[place] = -1: no site.
+ * add_to_matrix: adds the vector to the elements.
+ * take_from_matrix: the vector becomes the elements, and 0 in masked lanes.
+ * column_norms: norms[j] = sum of the magnitudes in column j; of the members above it needs
+ * `rows` and `matrix`. */
+typedef struct kaon_square_args {
+  int64_t blocks, rows; /* blocks: of the vector, both parities */
+  int width, access, reals, nrhs;
+  const int32_t *order, *reads; /* [place], in device memory */
+  kaon_view vector;
+  double *matrix, *norms; /* device memory */
+} kaon_square_args;
+
 typedef struct kaon_coarse_ops {
   void (*hop)(const kaon_launch *launch, const kaon_coarse_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_coarse_gather_args *args);
@@ -87,4 +103,7 @@ typedef struct kaon_coarse_ops {
   void (*collect)(const kaon_launch *launch, const kaon_dense_args *args);
   void (*spread)(const kaon_launch *launch, const kaon_dense_args *args);
   void (*dense)(const kaon_launch *launch, const kaon_dense_args *args);
+  void (*add_to_matrix)(const kaon_launch *launch, const kaon_square_args *args);
+  void (*take_from_matrix)(const kaon_launch *launch, const kaon_square_args *args);
+  void (*column_norms)(const kaon_launch *launch, const kaon_square_args *args);
 } kaon_coarse_ops;

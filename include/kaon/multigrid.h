@@ -44,7 +44,7 @@ typedef struct kaon_multigrid_options {
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them on the host. Larger ones are solved by 32 steps of GCR */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them, twice on a device. Larger ones are solved by 32 steps of GCR */
   uint64_t seed;            /**< of the random vectors that the set-up begins with */
   kaon_monitor_fn *monitor; /**< watches the set-up: called with (monitor_user, round, level, 0)
                                before the first vectors of a level are smoothed (round 0) and when
@@ -147,9 +147,10 @@ KAON_API kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multig
 
 /** Seconds that one level takes in one application of K, by part. */
 typedef struct kaon_multigrid_part {
-  double seconds;  /**< of all parts */
-  double smoother; /**< of all its cycles; 0 on the coarsest level, as the next two */
-  double residual; /**< the level's operator and updates of vectors */
+  double seconds; /**< of all parts */
+  double
+      smoother; /**< of all its cycles, with their residuals; 0 on the coarsest level, as the next
+                      one */
   double transfer; /**< to the level below and back */
   double krylov;   /**< the GCR by which the level above solves this one, without its cycles */
   double coarsest; /**< solves of the coarsest level; 0 on others */

@@ -179,6 +179,12 @@ typedef struct kaon_backend {
    * host, which sums itself, also waits itself (lib/comm/comm_delay.c). */
   kaon_status (*delay_start)(kaon_context *ctx, double seconds);
   kaon_status (*delay_finish)(kaon_context *ctx);
+  /* inverse = matrix^-1 by LU factors with row exchanges, for a matrix of complex numbers in double
+   * precision in device memory, with element (i, j) at 2 * (i * rows + j). `matrix` is overwritten.
+   * pivots: host memory, their magnitudes; if one is 0, there is no inverse. Not collective.
+   * Errors: UNSUPPORTED, MEMORY. NULL or UNSUPPORTED: the host inverts, by LAPACKE. */
+  kaon_status (*invert)(kaon_context *ctx, int64_t rows, double *matrix, double *inverse,
+                        double *pivots);
   const kaon_memory_ops *memory;
   const struct kaon_import_ops *import_ops; /* NULL if the host reaches the memory */
   const kaon_record_ops *record;

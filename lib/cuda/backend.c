@@ -88,6 +88,7 @@ const kaon_backend kaon_cuda_table = {
     .energy = kaon_cuda_energy,
     .delay_start = kaon_cuda_delay_start,
     .delay_finish = kaon_cuda_delay_finish,
+    .invert = kaon_cuda_invert,
     .memory = &kaon_cuda_memory,
     .import_ops = &import_ops,
     .record = &kaon_cuda_record,

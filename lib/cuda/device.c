@@ -187,6 +187,7 @@ void kaon_cuda_close(kaon_context *ctx) {
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
   kaon_cdp_destroy(&machine->cdp_image);
+  kaon_cuda_solver_destroy(&machine->solver);
   if (machine->timeout_report != NULL) cudaFreeHost(machine->timeout_report);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);

@@ -30,6 +30,7 @@ typedef struct kaon_cuda_machine {
   uint32_t *timeout_report;         /* pinned; written by a kernel that timed out; NULL: no kernel
                                        * waits */
   struct kaon_cdp_image *cdp_image; /* launch_list.h; loaded at first use */
+  struct kaon_cuda_solver *solver;  /* invert.c; loaded at first use */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -82,6 +83,12 @@ extern const kaon_record_ops kaon_cuda_record;
 /* Joules from the device's counter, read through the driver's NVML library; NaN without it. */
 double kaon_cuda_energy(kaon_context *ctx);
 void kaon_cuda_meter_destroy(struct kaon_cuda_meter **meter);
+
+/* The backend's entry `invert` (lib/core/backend.h), by cuSOLVER. Additional error: UNSUPPORTED (the
+ * library is missing). */
+kaon_status kaon_cuda_invert(kaon_context *ctx, int64_t rows, double *matrix, double *inverse,
+                             double *pivots);
+void kaon_cuda_solver_destroy(struct kaon_cuda_solver **solver); /* NULL allowed */
 
 /* Whether this build has code for the current device, and the compute capability of that code
  * (probe.cu). */

@@ -15,3 +15,5 @@ void KAON_EXPORT(kaon_transfer_factor)(const kaon_launch *launch, const kaon_tra
 void KAON_EXPORT(kaon_transfer_transform)(const kaon_launch *launch,
                                           const kaon_transfer_args *args);
 #endif
+/* In double alone. */
+void KAON_EXPORT(kaon_transfer_random)(const kaon_launch *launch, const kaon_random_args *args);

@@ -8,13 +8,23 @@
 #include "lib/cuda/memory/access.h"
 #include "lib/cuda/memory/neighbours.h"
 #include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/reduction/column_tile.h"
 #include "lib/math/half.h"
 #include "lib/math/vreal.h"
 #include "multigrid/cuda/kernels.h"
 
 /* BLOCK_THREADS: of most blocks. MOST_COLUMNS: right-hand sides that share a load of the basis.
- * MOST_PIECE: complex numbers of a piece (piece_of). */
-enum { BLOCK_THREADS = 256, MOST_COLUMNS = 4, MOST_PIECE = sizeof(real) == 8 ? 1 : 2 };
+ * SPINOR, SPINOR_PIECE: reals of a spinor, and complex numbers of its half. MOST_PIECE: complex
+ * numbers of a piece (piece_of). */
+enum {
+  BLOCK_THREADS = 256,
+  MOST_COLUMNS = 4,
+  SPINOR = 24,
+  SPINOR_PIECE = SPINOR / 4,
+  MOST_PIECE = KAON_IS_HALF        ? SPINOR_PIECE
+               : sizeof(real) == 8 ? 1
+                                   : 2
+};
 
 /* A field of `columns` columns of `reals` numbers in groups of `pack`. */
 typedef struct field {
@@ -57,17 +67,37 @@ KAON_DEVICE vcomplex number_at(const field &f, const stored *from, int c) {
   return c_make((real)x.v[0], (real)x.v[1]);
 }
 
-/* Complex numbers that a thread reads at once: 1 or 2 of a half. */
+/* Complex numbers of either half that a thread reads at once. In single and double a piece is 16
+ * bytes where that divides a half. In half precision a spinor is three accesses of 16 bytes, which
+ * halves do not divide, so a thread reads both halves as a whole. */
 static inline int piece_of(int fine_reals) {
+  if (MOST_PIECE == SPINOR_PIECE) return fine_reals == SPINOR ? SPINOR_PIECE : 1;
   return MOST_PIECE == 2 && fine_reals / 2 % 4 == 0 ? 2 : 1;
 }
 
+/* Numbers c ... of half 0, and the same of half 1. */
 template <int PIECE>
-KAON_DEVICE void piece_read(const field &f, const stored *from, int c, vcomplex *z) {
-  typedef kaon_packet<stored, 2 * PIECE> piece;
-  const piece x = *(const piece *)(from + kaon_component_offset(2 * c, KAON_LANES, f.pack));
+KAON_DEVICE void halves_read(const field &f, const stored *from, int c, vcomplex (*z)[PIECE]) {
+  if constexpr (PIECE == SPINOR_PIECE) {
+    typedef kaon_packet<stored, 8> group;
+    const group *p = (const group *)from;
+    group x[3];
 #pragma unroll
-  for (int i = 0; i < PIECE; i++) z[i] = c_make((real)x.v[2 * i], (real)x.v[2 * i + 1]);
+    for (int g = 0; g < 3; g++) x[g] = p[g * KAON_LANES];
+#pragma unroll
+    for (int i = 0; i < 2 * PIECE; i++)
+      z[i / PIECE][i % PIECE] =
+          c_make((real)x[i / 4].v[i % 4 * 2], (real)x[i / 4].v[i % 4 * 2 + 1]);
+  } else {
+    typedef kaon_packet<stored, 2 * PIECE> piece;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int first = h * (f.reals / 4) + c;
+      const piece x = *(const piece *)(from + kaon_component_offset(2 * first, KAON_LANES, f.pack));
+#pragma unroll
+      for (int i = 0; i < PIECE; i++) z[h][i] = c_make((real)x.v[2 * i], (real)x.v[2 * i + 1]);
+    }
+  }
 }
 
 /* Upper and lower components to the two halves, or back. */
@@ -76,33 +106,4 @@ KAON_DEVICE void turn_pair(vcomplex *upper, vcomplex *lower) {
   const vcomplex u = *upper, l = *lower;
   *upper = c_scale(c_add(u, l), root);
   *lower = c_scale(c_sub(u, l), root);
-}
-
-KAON_DEVICE bool column_open(const kaon_gate &gate, int column) {
-  return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
-}
-
-/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
-typedef struct column_tile {
-  int first, count;
-  uint32_t open;
-} column_tile;
-
-static inline int column_tiles(int columns) {
-  return (columns + MOST_COLUMNS - 1) / MOST_COLUMNS;
-}
-
-KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int columns) {
-  column_tile c;
-  c.first = tile * MOST_COLUMNS;
-  c.count = min(MOST_COLUMNS, columns - c.first);
-  c.open = 0;
-  for (int k = 0; k < c.count; k++)
-    if (column_open(gate, c.first + k)) c.open |= 1u << k;
-  return c;
-}
-
-/* The index of a tile's column k; beyond the last one the last one is read again. */
-KAON_DEVICE int column_of(const column_tile &c, int k) {
-  return c.first + min(k, c.count - 1);
 }

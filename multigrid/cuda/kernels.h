@@ -12,5 +12,7 @@ kaon_transfer_launcher KAON_EXPORT(kaon_transfer_restrict_to), KAON_EXPORT(kaon_
 /* Not in half precision. */
 kaon_transfer_launcher KAON_EXPORT(kaon_transfer_gram), KAON_EXPORT(kaon_transfer_factor),
     KAON_EXPORT(kaon_transfer_transform);
+/* In double alone. */
+void KAON_EXPORT(kaon_transfer_random)(const kaon_launch *launch, const kaon_random_args *args);
 
 KAON_END_C

@@ -5,12 +5,15 @@
 #include "lib/cuda/reduction/quantise.h"
 #include "multigrid/cuda/columns.h"
 
-enum { MOST_WARPS = 16, PIECE = MOST_PIECE };
+/* PART: complex numbers of a piece, if a thread has several right-hand sides. One right-hand side is
+ * read in the largest pieces (piece_of), since nothing but V takes time then. */
+enum { MOST_WARPS = 16, PART = MOST_PIECE < 2 ? MOST_PIECE : 2 };
 
 typedef struct prolong_call {
   int64_t blocks; /* of the fine lattice */
   const int32_t *aggregate;
-  int vectors, turned, whole, nrhs, tiles;
+  int vectors, turned, nrhs, tiles;
+  int piece;  /* MOST_PIECE or PART; 0: PART, but the last one of a half may be incomplete */
   int parts;  /* of a site */
   int beside; /* parts that a block has at a time; the same in half */
   int sets;   /* fine blocks of a block of threads */
@@ -28,36 +31,38 @@ typedef struct site_place {
 } site_place;
 
 /* A part of a site: pieces of both halves. */
-typedef struct part_values {
+template <int PIECE>
+struct part_values {
   vcomplex z[2][PIECE];
-} part_values;
+};
 
 /* Whether number e of a part exists. WHOLE: all do, and a piece is read at once; else the last
  * piece of a half may be incomplete. */
-template <bool WHOLE>
+template <int PIECE, bool WHOLE>
 KAON_DEVICE bool part_has(const field &f, int part, int e) {
   return WHOLE || part * PIECE + e < f.reals / 4;
 }
 
 /* Numbers that do not exist are others of the site. */
-template <bool WHOLE>
-KAON_DEVICE void part_read(const field &f, int place, int column, int part, part_values *x) {
+template <int PIECE, bool WHOLE>
+KAON_DEVICE void part_read(const field &f, int place, int column, int part, part_values<PIECE> *x) {
   const stored *from = (const stored *)f.data + column_at(f, place, column);
+  if constexpr (WHOLE) {
+    halves_read<PIECE>(f, from, part * PIECE, x->z);
+  } else {
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int first = h * (f.reals / 4) + part * PIECE;
-    if constexpr (WHOLE) {
-      piece_read<PIECE>(f, from, first, x->z[h]);
-    } else {
+    for (int h = 0; h < 2; h++) {
+      const int first = h * (f.reals / 4) + part * PIECE;
 #pragma unroll
       for (int e = 0; e < PIECE; e++)
-        x->z[h][e] = number_at(f, from, part_has<WHOLE>(f, part, e) ? first + e : first);
+        x->z[h][e] = number_at(f, from, part_has<PIECE, WHOLE>(f, part, e) ? first + e : first);
     }
   }
 }
 
-KAON_DEVICE part_values part_zero(void) {
-  part_values d;
+template <int PIECE>
+KAON_DEVICE part_values<PIECE> part_zero(void) {
+  part_values<PIECE> d;
 #pragma unroll
   for (int h = 0; h < 2; h++)
 #pragma unroll
@@ -65,7 +70,8 @@ KAON_DEVICE part_values part_zero(void) {
   return d;
 }
 
-KAON_DEVICE void part_scale(part_values *x, real unit) {
+template <int PIECE>
+KAON_DEVICE void part_scale(part_values<PIECE> *x, real unit) {
 #pragma unroll
   for (int h = 0; h < 2; h++)
 #pragma unroll
@@ -73,17 +79,17 @@ KAON_DEVICE void part_scale(part_values *x, real unit) {
 }
 
 /* d[k] = the sum over the vectors. */
-template <bool WHOLE, int COLUMNS>
+template <int PIECE, bool WHOLE, int COLUMNS>
 KAON_DEVICE void part_sum(const prolong_call &a, const column_tile &c, const site_place &p,
-                          int part, part_values *d) {
+                          int part, part_values<PIECE> *d) {
   const int step = a.coarse.reals * KAON_LANES; /* from column to column */
   const real *coarse = (const real *)a.coarse.data + column_at(a.coarse, p.aggregate, c.first);
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) d[k] = part_zero();
+  for (int k = 0; k < COLUMNS; k++) d[k] = part_zero<PIECE>();
 #pragma unroll(COLUMNS > 1 ? 2 : 4)
   for (int j = 0; j < a.vectors; j++) {
-    part_values v;
-    part_read<WHOLE>(a.basis, p.place, j, part, &v);
+    part_values<PIECE> v;
+    part_read<PIECE, WHOLE>(a.basis, p.place, j, part, &v);
     const real unit = unit_at(a.basis, p.place, j);
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++)
@@ -102,15 +108,15 @@ KAON_DEVICE void part_sum(const prolong_call &a, const column_tile &c, const sit
 }
 
 /* The result of a column, from the sum: turned, and with what is there. */
-template <bool WHOLE>
+template <int PIECE, bool WHOLE>
 KAON_DEVICE void part_finish(const prolong_call &a, const site_place &p, int column, int part,
-                             part_values *d) {
+                             part_values<PIECE> *d) {
 #pragma unroll
   for (int e = 0; e < PIECE; e++)
     if (a.turned) turn_pair(&d->z[0][e], &d->z[1][e]);
   if (!a.add) return;
-  part_values old;
-  part_read<WHOLE>(a.fine, p.place, column, part, &old);
+  part_values<PIECE> old;
+  part_read<PIECE, WHOLE>(a.fine, p.place, column, part, &old);
   const real unit = unit_at(a.fine, p.place, column);
   if (KAON_IS_HALF) part_scale(&old, unit);
 #pragma unroll
@@ -134,31 +140,38 @@ KAON_DEVICE stored_number number_store(vcomplex z, real factor) {
   return x;
 }
 
-template <bool WHOLE>
+/* Numbers of a column that are side by side. */
+template <int COUNT>
+struct __align__(COUNT * sizeof(stored_number)) stored_group {
+  stored_number number[COUNT];
+};
+
+template <int PIECE, bool WHOLE>
 KAON_DEVICE void part_store(const field &f, int place, int column, int part, real factor,
-                            const part_values &d) {
-  typedef struct __align__(PIECE * sizeof(stored_number)) {
-    stored_number number[PIECE];
-  }
-  piece;
+                            const part_values<PIECE> &d) {
+  constexpr int count = PIECE == SPINOR_PIECE ? 4 : PIECE; /* of a group */
   stored *to = (stored *)f.data + column_at(f, place, column);
+  stored_number x[2 * PIECE];
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int first = h * (f.reals / 4) + part * PIECE;
-    piece x;
+  for (int i = 0; i < 2 * PIECE; i++) x[i] = number_store(d.z[i / PIECE][i % PIECE], factor);
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) {
-      x.number[e] = number_store(d.z[h][e], factor);
-      if (!WHOLE && part_has<WHOLE>(f, part, e))
-        *(stored_number *)(to + kaon_component_offset(2 * (first + e), KAON_LANES, f.pack)) =
-            x.number[e];
+  for (int i = 0; i < 2 * PIECE; i += WHOLE ? count : 1) {
+    const int first = i / PIECE * (f.reals / 4) + part * PIECE + i % PIECE;
+    stored *at = to + kaon_component_offset(2 * first, KAON_LANES, f.pack);
+    if constexpr (WHOLE) {
+      stored_group<count> g;
+#pragma unroll
+      for (int e = 0; e < count; e++) g.number[e] = x[i + e];
+      *(stored_group<count> *)at = g;
+    } else if (part_has<PIECE, WHOLE>(f, part, i % PIECE)) {
+      *(stored_number *)at = x[i];
     }
-    if (WHOLE) *(piece *)(to + kaon_component_offset(2 * first, KAON_LANES, f.pack)) = x;
   }
 }
 
 #if KAON_IS_HALF
-KAON_DEVICE float part_largest(const part_values &d) {
+template <int PIECE>
+KAON_DEVICE float part_largest(const part_values<PIECE> &d) {
   float largest = 0;
 #pragma unroll
   for (int h = 0; h < 2; h++)
@@ -173,6 +186,7 @@ KAON_DEVICE float site_largest(const prolong_call &a, const site_place &p, float
   __shared__ float room[MOST_WARPS][KAON_LANES];
   const int lane = (int)threadIdx.x % KAON_LANES;
   float largest = 0;
+  if (a.parts == 1) return own;
   __syncthreads(); /* an earlier column has read the room */
   room[p.warp][lane] = own;
   __syncthreads();
@@ -183,9 +197,9 @@ KAON_DEVICE float site_largest(const prolong_call &a, const site_place &p, float
 #endif
 
 /* Stores a column's part. In half all threads call it, and the site's scale is stored too. */
-template <bool WHOLE>
+template <int PIECE, bool WHOLE>
 KAON_DEVICE void column_store(const prolong_call &a, const site_place &p, int column, int part,
-                              bool wanted, const part_values &d) {
+                              bool wanted, const part_values<PIECE> &d) {
   real factor = 1;
 #if KAON_IS_HALF
   const float largest = site_largest(a, p, part_largest(d));
@@ -194,55 +208,56 @@ KAON_DEVICE void column_store(const prolong_call &a, const site_place &p, int co
     a.fine.scale[((int64_t)(p.place / KAON_LANES) * a.fine.columns + column) * KAON_LANES +
                  p.place % KAON_LANES] = fmaf(largest, 0.0f, largest);
 #endif
-  if (wanted) part_store<WHOLE>(a.fine, p.place, column, part, factor, d);
+  if (wanted) part_store<PIECE, WHOLE>(a.fine, p.place, column, part, factor, d);
 }
 
-template <bool WHOLE, int COLUMNS>
+template <int PIECE, bool WHOLE, int COLUMNS>
 KAON_DEVICE void part_update(const prolong_call &a, const column_tile &c, const site_place &p,
                              int part) {
-  part_values d[COLUMNS];
+  part_values<PIECE> d[COLUMNS];
   const bool there = p.aggregate >= 0;
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) d[k] = part_zero();
-  if (there) part_sum<WHOLE, COLUMNS>(a, c, p, part, d);
+  for (int k = 0; k < COLUMNS; k++) d[k] = part_zero<PIECE>();
+  if (there) part_sum<PIECE, WHOLE, COLUMNS>(a, c, p, part, d);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const bool wanted = there && (c.open >> k & 1);
-    if (wanted) part_finish<WHOLE>(a, p, c.first + k, part, &d[k]);
-    column_store<WHOLE>(a, p, c.first + k, part, wanted, d[k]);
+    if (wanted) part_finish<PIECE, WHOLE>(a, p, c.first + k, part, &d[k]);
+    column_store<PIECE, WHOLE>(a, p, c.first + k, part, wanted, d[k]);
   }
 }
 
 /* A column of the basis, as fine vectors have it. */
-template <bool WHOLE>
+template <int PIECE, bool WHOLE>
 KAON_DEVICE void part_take(const prolong_call &a, const site_place &p, int column, int part) {
-  part_values d = part_zero();
+  part_values<PIECE> d = part_zero<PIECE>();
   const bool there = p.aggregate >= 0;
   if (there) {
-    part_read<WHOLE>(a.basis, p.place, column, part, &d);
+    part_read<PIECE, WHOLE>(a.basis, p.place, column, part, &d);
     const real unit = unit_at(a.basis, p.place, column);
 #pragma unroll
     for (int h = 0; h < 2; h++)
 #pragma unroll
       for (int e = 0; e < PIECE; e++)
         d.z[h][e] = c_scale(d.z[h][e], a.half == 1 - h ? (real)0 : unit);
-    part_finish<WHOLE>(a, p, column, part, &d);
+    part_finish<PIECE, WHOLE>(a, p, column, part, &d);
   }
-  column_store<WHOLE>(a, p, column, part, there, d);
+  column_store<PIECE, WHOLE>(a, p, column, part, there, d);
 }
 
-template <bool WHOLE>
+template <int PIECE, bool WHOLE>
 KAON_DEVICE void site_update(const prolong_call &a, int tile, const site_place &p) {
+  constexpr int most = PIECE == PART ? MOST_COLUMNS : 1;
   column_tile c;
-  if (!a.take) c = column_tile_of(a.gate, tile, a.nrhs);
+  if (!a.take) c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (!a.take && c.open == 0) return;
   for (int part = p.warp % a.beside; part < a.parts; part += a.beside)
     if (a.take)
-      part_take<WHOLE>(a, p, tile, part);
+      part_take<PIECE, WHOLE>(a, p, tile, part);
     else if (c.count == 1)
-      part_update<WHOLE, 1>(a, c, p, part);
+      part_update<PIECE, WHOLE, 1>(a, c, p, part);
     else
-      part_update<WHOLE, MOST_COLUMNS>(a, c, p, part);
+      part_update<PIECE, WHOLE, most>(a, c, p, part);
 }
 
 static __global__ void __launch_bounds__(32 * MOST_WARPS)
@@ -255,10 +270,18 @@ static __global__ void __launch_bounds__(32 * MOST_WARPS)
   p.place = (int)(block * KAON_LANES) + (int)threadIdx.x % KAON_LANES;
   kaon_wait_for_previous();
   p.aggregate = block < a.blocks ? a.aggregate[p.place] : -1;
-  if (a.whole)
-    site_update<true>(a, tile, p);
+  if (a.piece == MOST_PIECE)
+    site_update<MOST_PIECE, true>(a, tile, p);
+  else if (a.piece == PART)
+    site_update<PART, true>(a, tile, p);
   else
-    site_update<false>(a, tile, p);
+    site_update<PART, false>(a, tile, p);
+}
+
+/* See prolong_call.piece. */
+static int piece_for(int columns, int fine_reals) {
+  const int piece = columns > 1 && PART < piece_of(fine_reals) ? PART : piece_of(fine_reals);
+  return piece == MOST_PIECE || piece == PART ? piece : 0;
 }
 
 static void run(const kaon_launch *launch, const kaon_transfer_args *args, int take) {
@@ -269,10 +292,11 @@ static void run(const kaon_launch *launch, const kaon_transfer_args *args, int t
   a.aggregate = v->aggregate;
   a.vectors = args->vectors;
   a.turned = args->turned;
-  a.whole = piece_of(args->fine_reals) == PIECE;
+  a.piece = piece_for(take ? 1 : args->nrhs, args->fine_reals);
   a.nrhs = take ? args->vectors : args->nrhs;
-  a.tiles = take ? args->vectors : column_tiles(args->nrhs);
-  a.parts = (args->fine_reals / 4 + PIECE - 1) / PIECE;
+  a.tiles = take ? args->vectors : column_tiles(args->nrhs, MOST_COLUMNS);
+  const int numbers = a.piece > 0 ? a.piece : PART; /* of a part */
+  a.parts = (args->fine_reals / 4 + numbers - 1) / numbers;
   a.beside = a.parts < MOST_WARPS ? a.parts : MOST_WARPS;
   a.sets = a.beside < WANTED ? WANTED / a.beside : 1;
   a.add = take ? 0 : args->add;

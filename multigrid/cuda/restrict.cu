@@ -69,26 +69,30 @@ KAON_DEVICE void fine_load(const restrict_call &a, const column_tile &c, int pla
   __syncthreads();
 }
 
-/* The warp's products of half a vector with all columns, over the chunk. */
+/* The warp's products of a vector's halves with all columns, over the chunk. */
 template <int PIECE, int COLUMNS>
-KAON_DEVICE void products_add(const restrict_call &a, int vector, int half, const room &s,
-                              vcomplex *sum) {
+KAON_DEVICE void products_add(const restrict_call &a, int vector, const room &s,
+                              vcomplex (*sum)[COLUMNS]) {
   const int quarter = a.fine.reals / 4, items = quarter / PIECE * a.chunk;
 #pragma unroll(COLUMNS > 1 ? 2 : 4)
   for (int i = (int)threadIdx.x % 32; i < items; i += 32) {
     const int piece = (int)kaon_divide_by((uint32_t)i, &a.by_chunk), site = i - piece * a.chunk;
-    const int there = s.places[site], number = half * quarter + piece * PIECE;
-    vcomplex v[PIECE];
-    piece_read<PIECE>(a.basis, (const stored *)a.basis.data + column_at(a.basis, there, vector),
-                      number, v);
+    const int there = s.places[site], number = piece * PIECE;
+    vcomplex v[2][PIECE];
+    halves_read<PIECE>(a.basis, (const stored *)a.basis.data + column_at(a.basis, there, vector),
+                       number, v);
     const real unit = unit_at(a.basis, there, vector);
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) {
-      if (KAON_IS_HALF) v[e] = c_scale(v[e], unit);
+    for (int h = 0; h < 2; h++)
 #pragma unroll
-      for (int k = 0; k < COLUMNS; k++)
-        sum[k] = c_conj_fma(v[e], s.fine[(k * 2 * quarter + number + e) * a.chunk + site], sum[k]);
-    }
+      for (int e = 0; e < PIECE; e++) {
+        const int row = h * quarter + number + e;
+        if (KAON_IS_HALF) v[h][e] = c_scale(v[h][e], unit);
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++)
+          sum[h][k] =
+              c_conj_fma(v[h][e], s.fine[(k * 2 * quarter + row) * a.chunk + site], sum[h][k]);
+      }
   }
 }
 
@@ -130,14 +134,15 @@ KAON_DEVICE void aggregate_restrict(const restrict_call &a, const column_tile &c
   const int warp = (int)threadIdx.x / 32;
   for (int begin = 0; begin < a.sites; begin += a.chunk) {
     fine_load<COLUMNS>(a, c, place, begin, s);
-    for (int j = group * WARPS + warp; j < a.vectors; j += a.groups * WARPS)
-      for (int half = 0; half < 2; half++) {
-        vcomplex sum[COLUMNS];
+    for (int j = group * WARPS + warp; j < a.vectors; j += a.groups * WARPS) {
+      vcomplex sum[2][COLUMNS];
 #pragma unroll
-        for (int k = 0; k < COLUMNS; k++) sum[k] = c_make(0, 0);
-        products_add<PIECE, COLUMNS>(a, j, half, s, sum);
-        sums_keep<COLUMNS>(a, c, place, begin, half * a.vectors + j, s, sum);
-      }
+      for (int k = 0; k < COLUMNS; k++) sum[0][k] = sum[1][k] = c_make(0, 0);
+      products_add<PIECE, COLUMNS>(a, j, s, sum);
+#pragma unroll
+      for (int h = 0; h < 2; h++)
+        sums_keep<COLUMNS>(a, c, place, begin, h * a.vectors + j, s, sum[h]);
+    }
     __syncthreads();
   }
 }
@@ -156,7 +161,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
   const unsigned rest = blockIdx.x / (unsigned)a.tiles;
   const int group = (int)(rest % (unsigned)a.groups), place = (int)(rest / (unsigned)a.groups);
   kaon_wait_for_previous();
-  const column_tile c = column_tile_of(a.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (c.open == 0) return;
   if (*list_of(a, place) < 0) {
     if (group == 0) place_clear(a, c, place);
@@ -196,7 +201,7 @@ extern "C" void KAON_EXPORT(kaon_transfer_restrict_to)(const kaon_launch *launch
   a.turned = args->turned;
   a.piece = piece_of(args->fine_reals);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.basis = field_of(&args->basis, args->vectors, args->fine_reals, (int)sizeof(stored));
   a.fine = field_of(&args->fine, args->nrhs, args->fine_reals, (int)sizeof(stored));
   a.coarse = field_of(&args->coarse, args->nrhs, 4 * args->vectors, (int)sizeof(real));

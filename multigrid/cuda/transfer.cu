@@ -10,4 +10,7 @@ extern "C" const kaon_transfer_ops KAON_EXPORT(kaon_transfer_ops) = {
     .factor = KAON_EXPORT(kaon_transfer_factor),
     .transform = KAON_EXPORT(kaon_transfer_transform),
 #endif
+#if defined(KAON_PREC_DOUBLE)
+    .random = KAON_EXPORT(kaon_transfer_random),
+#endif
 };

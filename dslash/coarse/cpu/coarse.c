@@ -317,9 +317,14 @@ static void KAON_EXPORT(coarse_hop)(const kaon_launch *launch, const kaon_coarse
                               &args->sum, 2);
 }
 
-const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {.hop = KAON_EXPORT(coarse_hop),
-                                                      .gather = KAON_EXPORT(kaon_coarse_gather),
-                                                      .inverse = KAON_EXPORT(kaon_coarse_inverse),
-                                                      .collect = KAON_EXPORT(kaon_coarse_collect),
-                                                      .spread = KAON_EXPORT(kaon_coarse_spread),
-                                                      .dense = KAON_EXPORT(kaon_coarse_dense)};
+const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
+    .hop = KAON_EXPORT(coarse_hop),
+    .gather = KAON_EXPORT(kaon_coarse_gather),
+    .inverse = KAON_EXPORT(kaon_coarse_inverse),
+    .collect = KAON_EXPORT(kaon_coarse_collect),
+    .spread = KAON_EXPORT(kaon_coarse_spread),
+    .dense = KAON_EXPORT(kaon_coarse_dense),
+    .add_to_matrix = KAON_EXPORT(kaon_coarse_add_to_matrix),
+    .take_from_matrix = KAON_EXPORT(kaon_coarse_take_from_matrix),
+    .column_norms = KAON_EXPORT(kaon_coarse_column_norms),
+};

@@ -12,3 +12,6 @@ void KAON_EXPORT(kaon_coarse_inverse)(const kaon_launch *launch,
 void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch, const kaon_dense_args *args);
 void KAON_EXPORT(kaon_coarse_spread)(const kaon_launch *launch, const kaon_dense_args *args);
 void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch, const kaon_dense_args *args);
+typedef void kaon_square_launcher(const kaon_launch *launch, const kaon_square_args *args);
+kaon_square_launcher KAON_EXPORT(kaon_coarse_add_to_matrix),
+    KAON_EXPORT(kaon_coarse_take_from_matrix), KAON_EXPORT(kaon_coarse_column_norms);

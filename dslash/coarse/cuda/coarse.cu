@@ -24,7 +24,8 @@ typedef struct coarse_call {
   int reals, packets, nrhs, tiles;
   int pack;          /* of matrix fields */
   int near;          /* sites of a block */
-  int beside;        /* packets of rows that it works on at a time */
+  int beside;        /* threads beside each other for the packets of a site's rows */
+  int rows;          /* packets of rows that a thread has at a time, `beside` apart: 1 or 2 */
   int splits, slots; /* threads that share the ranges; results that are kept of them */
   int64_t groups;    /* of `near` sites */
   int chunks, first_chunk;
@@ -119,12 +120,25 @@ KAON_DEVICE int range_begin(const coarse_call &a, int range) {
   return range * a.packets / RANGES;
 }
 
+/* d += the rows of a thread in a field's matrix times vectors. Rows beyond the last are the last. */
+template <bool HALF, int ROWS, int COLUMNS, typename VECTORS>
+KAON_DEVICE void product_add_rows(const coarse_call &a, const kaon_view &field, const place &p,
+                                  int row, const VECTORS &v, int begin, int end,
+                                  numbers (*d)[COLUMNS]) {
+  matrix_rows<HALF> m[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; r++)
+    m[r] = matrix_of<HALF>(field, p.at, a.reals / 2, a.reals, a.pack,
+                           min(row + r * a.beside, a.packets - 1));
+  product_add<HALF, ROWS, COLUMNS>(m, v, begin, end, 1, d);
+}
+
 /* d += the hops' matrices times their vectors, over a range of columns. half: bytes to the ghosts
  * of this exchange. */
-template <bool HALF, int COLUMNS>
+template <bool HALF, int ROWS, int COLUMNS>
 KAON_DEVICE void hops_add(const coarse_call &a, const column_tile &c, const place &p, int row,
                           int range, const int32_t (*sources)[BLOCK_SITES], int64_t half,
-                          numbers *d) {
+                          numbers (*d)[COLUMNS]) {
   const int begin = range_begin(a, range), end = range_begin(a, range + 1);
 #pragma unroll 1
   for (int dir = 0; dir < KAON_DIRS; dir++) {
@@ -138,23 +152,21 @@ KAON_DEVICE void hops_add(const coarse_call &a, const column_tile &c, const plac
     v.last = c.count - 1;
     v.vector = a.packets * KAON_LANES;
     v.packet = KAON_LANES;
-    const matrix_rows<HALF> m =
-        matrix_of<HALF>(a.hop[dir], p.at, a.reals / 2, a.reals, a.pack, row);
-    product_add<HALF, COLUMNS>(m, v, begin, end, 1, d);
+    product_add_rows<HALF, ROWS, COLUMNS>(a, a.hop[dir], p, row, v, begin, end, d);
   }
 }
 
 /* d += T times the vectors in shared memory, over a range of columns. */
-template <bool HALF, int COLUMNS>
+template <bool HALF, int ROWS, int COLUMNS>
 KAON_DEVICE void site_add(const coarse_call &a, const place &p, int row, int range,
-                          const numbers *middle, numbers *d) {
-  const matrix_rows<HALF> m = matrix_of<HALF>(a.site, p.at, a.reals / 2, a.reals, a.pack, row);
+                          const numbers *middle, numbers (*d)[COLUMNS]) {
   packet_vectors v;
   v.first = middle + p.near;
   v.last = COLUMNS - 1;
   v.vector = a.packets * a.near;
   v.packet = a.near;
-  product_add<HALF, COLUMNS>(m, v, range_begin(a, range), range_begin(a, range + 1), 1, d);
+  product_add_rows<HALF, ROWS, COLUMNS>(a, a.site, p, row, v, range_begin(a, range),
+                                        range_begin(a, range + 1), d);
 }
 
 /* Slot `slot` of a result. */
@@ -164,26 +176,30 @@ KAON_DEVICE numbers *slot_of(const coarse_call &a, const room &s, int slot, int 
 }
 
 /* Writes the sums of all ranges: of T, or of the hops. A thread adds those that share a slot. */
-template <bool HALF, int COLUMNS>
+template <bool HALF, int ROWS, int COLUMNS>
 KAON_DEVICE void ranges_write(const coarse_call &a, const column_tile &c, const place &p, bool site,
                               const int32_t (*sources)[BLOCK_SITES], int64_t half, const room &s) {
   const int mine = RANGES / a.splits;
   if (!p.active) return;
-  for (int row = p.row; row < a.packets; row += a.beside)
+  for (int row = p.row; row < a.packets; row += ROWS * a.beside)
     for (int range = p.split * mine; range < (p.split + 1) * mine; range++) {
-      numbers d[COLUMNS];
+      numbers d[ROWS][COLUMNS];
 #pragma unroll
-      for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
+      for (int i = 0; i < ROWS * COLUMNS; i++) d[i / COLUMNS][i % COLUMNS] = numbers_zero();
       if (site)
-        site_add<HALF, COLUMNS>(a, p, row, range, s.middle, d);
+        site_add<HALF, ROWS, COLUMNS>(a, p, row, range, s.middle, d);
       else
-        hops_add<HALF, COLUMNS>(a, c, p, row, range, sources, half, d);
+        hops_add<HALF, ROWS, COLUMNS>(a, c, p, row, range, sources, half, d);
       const bool first = range * a.slots % RANGES == 0;
 #pragma unroll
-      for (int k = 0; k < COLUMNS; k++) {
-        numbers *to = slot_of<COLUMNS>(a, s, range * a.slots / RANGES, room_at(a, k, row, p.near));
-        if (!first) numbers_add(&d[k], 1, *to);
-        *to = d[k];
+      for (int i = 0; i < ROWS * COLUMNS; i++) {
+        const int here = row + i / COLUMNS * a.beside;
+        if (here >= a.packets) continue;
+        numbers *to =
+            slot_of<COLUMNS>(a, s, range * a.slots / RANGES, room_at(a, i % COLUMNS, here, p.near));
+        numbers sum = d[i / COLUMNS][i % COLUMNS];
+        if (!first) numbers_add(&sum, 1, *to);
+        *to = sum;
       }
     }
 }
@@ -284,7 +300,7 @@ KAON_DEVICE void results_store(const coarse_call &a, const column_tile &c, const
   }
 }
 
-template <bool HALF, int COLUMNS>
+template <bool HALF, int ROWS, int COLUMNS>
 KAON_DEVICE void group_update(const coarse_call &a, const column_tile &c, int64_t group,
                               int64_t half) {
   __shared__ int32_t sources[KAON_DIRS][BLOCK_SITES];
@@ -299,13 +315,13 @@ KAON_DEVICE void group_update(const coarse_call &a, const column_tile &c, int64_
   __syncthreads();
   p.active = p.split < a.splits && is_of_part(a, p.at, p.near, sources);
   if (a.hop[0].data != NULL) {
-    ranges_write<HALF, COLUMNS>(a, c, p, false, sources, half, s);
+    ranges_write<HALF, ROWS, COLUMNS>(a, c, p, false, sources, half, s);
     __syncthreads();
   }
   middle_write<COLUMNS>(a, c, p, s);
   if (a.site.data != NULL) {
     __syncthreads();
-    ranges_write<HALF, COLUMNS>(a, c, p, true, sources, half, s);
+    ranges_write<HALF, ROWS, COLUMNS>(a, c, p, true, sources, half, s);
     __syncthreads();
   }
   if (a.overlaps) kaon_let_next_start();
@@ -313,14 +329,14 @@ KAON_DEVICE void group_update(const coarse_call &a, const column_tile &c, int64_
   __syncthreads(); /* before the next group's numbers */
 }
 
-template <bool HALF, int COLUMNS>
+template <bool HALF, int ROWS, int COLUMNS>
 KAON_DEVICE void groups_update(const coarse_call &a, const column_tile &c, int chunk,
                                int64_t half) {
   const room s = room_of<COLUMNS>(a);
   const bool first = threadIdx.x % 32 == 0; /* of a warp */
   for (int i = 0; first && i < SITE_SUMS * COLUMNS; i++) *sum_at(s, 0, i) = 0;
   for (int64_t group = chunk; group < a.groups; group += a.chunks)
-    group_update<HALF, COLUMNS>(a, c, group, half);
+    group_update<HALF, ROWS, COLUMNS>(a, c, group, half);
   if (a.sums.sum.state == NULL) return;
 #pragma unroll 1
   for (int k = 0; k < COLUMNS; k++) {
@@ -343,12 +359,14 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   const int chunk = (int)(blockIdx.x / (unsigned)a.tiles);
   kaon_wait_for_previous();
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
-  const column_tile c = column_tile_of(a.sums.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.sums.gate, tile, a.nrhs, MOST_COLUMNS);
   if (c.open != 0) {
     if (c.count == 1)
-      groups_update<HALF, 1>(a, c, chunk, half);
+      groups_update<HALF, 1, 1>(a, c, chunk, half);
+    else if (a.rows == 1)
+      groups_update<HALF, 1, MOST_COLUMNS>(a, c, chunk, half);
     else
-      groups_update<HALF, MOST_COLUMNS>(a, c, chunk, half);
+      groups_update<HALF, 2, MOST_COLUMNS>(a, c, chunk, half);
   }
   if (a.peered && a.part == KAON_PART_BOUNDARY && threadIdx.x == 0)
     peer_leave(a.peer, peer_turn(a.peer), 1, gridDim.x);
@@ -356,12 +374,16 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
 
 /* ---- launch ---- */
 
-/* Sites and threads of a block. They do not affect results. */
+/* Sites and threads of a block. They do not affect results. On a lattice that fills the device two
+ * packets of rows share the loads of several vectors, which would take as long as the arithmetic of
+ * one packet. */
 static int block_shape(coarse_call *a) {
   a->near = BLOCK_SITES;
   while (a->near > 1 && a->near * a->packets > KAON_THREADS) a->near /= 2;
   while (a->near > 2 && a->sites.nsites / a->near < FULL_BLOCKS) a->near /= 2;
-  a->beside = KAON_THREADS / a->near < a->packets ? KAON_THREADS / a->near : a->packets;
+  a->rows = a->nrhs > 1 && a->near == BLOCK_SITES ? 2 : 1;
+  const int wanted = (a->packets + a->rows - 1) / a->rows;
+  a->beside = KAON_THREADS / a->near < wanted ? KAON_THREADS / a->near : wanted;
   a->splits = 1;
   while (2 * a->splits <= RANGES && 2 * a->splits * a->near * a->beside <= KAON_THREADS)
     a->splits *= 2;
@@ -397,7 +419,7 @@ static void coarse_run(const kaon_launch *launch, const kaon_coarse_args *args) 
   a.reals = args->reals;
   a.packets = args->reals / (2 * PACK);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.pack = kaon_pack(KAON_ACCESS, args->reals, args->half_matrices ? 2 : (int)sizeof(real));
   a.part = args->part;
   a.on = args->site.data != NULL ? args->on : 0;
@@ -435,4 +457,8 @@ extern "C" const kaon_coarse_ops KAON_EXPORT(kaon_coarse_ops) = {
     .gather = KAON_EXPORT(kaon_coarse_gather),
     .inverse = KAON_EXPORT(kaon_coarse_inverse),
     .collect = KAON_EXPORT(kaon_coarse_collect),
-    .dense = KAON_EXPORT(kaon_coarse_dense)};
+    .dense = KAON_EXPORT(kaon_coarse_dense),
+    .add_to_matrix = KAON_EXPORT(kaon_coarse_add_to_matrix),
+    .take_from_matrix = KAON_EXPORT(kaon_coarse_take_from_matrix),
+    .column_norms = KAON_EXPORT(kaon_coarse_column_norms),
+};

@@ -10,32 +10,10 @@ typedef struct dense_call {
   int64_t blocks, rows;
   int reals, packets, nrhs, tiles;
   const int32_t *order;
-  kaon_view in, out, matrix;
+  kaon_view out, matrix;
   vcomplex *collected;
-  const vcomplex *list;
   kaon_gate gate;
 } dense_call;
-
-static __global__ void __launch_bounds__(KAON_THREADS)
-    coarse_collect(const __grid_constant__ dense_call a) {
-  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
-  const int64_t places = a.blocks * KAON_LANES, place = i % places, unit = i / places;
-  const int packet = (int)(unit % a.packets), column = (int)(unit / a.packets);
-  kaon_wait_for_previous();
-  if (column >= a.nrhs || a.order[place] < 0) return;
-  numbers x = numbers_zero();
-  if (inner_gate_open(a.gate, column)) {
-    if (a.list == NULL)
-      x = numbers_at(a.in, place, a.nrhs, a.packets, column)[packet * KAON_LANES];
-    else
-#pragma unroll
-      for (int j = 0; j < PACK; j++)
-        x.c[j] = a.list[(place * (a.reals / 2) + packet * PACK + j) * a.nrhs + column];
-  }
-  const int64_t row = (int64_t)a.order[place] * (a.reals / 2) + packet * PACK;
-#pragma unroll
-  for (int j = 0; j < PACK; j++) a.collected[(row + j) * a.nrhs + column] = x.c[j];
-}
 
 /* The collected numbers as packets of vectors. */
 struct collected_vectors {
@@ -53,14 +31,14 @@ struct collected_vectors {
 /* The thread's sums: of columns share, share + DENSE_SHARES, ... in packets. */
 template <int COLUMNS>
 KAON_DEVICE void dense_add(const dense_call &a, const column_tile &c, int64_t place, int row,
-                           int share, numbers *d) {
+                           int share, numbers (*d)[COLUMNS]) {
   const int pack = kaon_pack(KAON_ACCESS, a.reals, (int)sizeof(real));
   collected_vectors v;
   v.first = a.collected + c.first;
   v.last = c.count - 1;
   v.rows_apart = a.nrhs;
-  product_add<false, COLUMNS>(matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row), v,
-                              share, (int)(a.rows / PACK), DENSE_SHARES, d);
+  const matrix_rows<false> m[1] = {matrix_of<false>(a.matrix, place, a.rows, a.reals, pack, row)};
+  product_add<false, 1, COLUMNS>(m, v, share, (int)(a.rows / PACK), DENSE_SHARES, d);
 }
 
 /* Adds the shares, and stores the results. */
@@ -69,13 +47,13 @@ KAON_DEVICE void dense_product(const dense_call &a, const column_tile &c, int64_
                                int share, bool is_site) {
   __shared__ numbers sums[DENSE_SHARES][DENSE_SITES];
   const int near = (int)threadIdx.x % DENSE_SITES;
-  numbers d[COLUMNS];
+  numbers d[1][COLUMNS];
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k++) d[k] = numbers_zero();
+  for (int k = 0; k < COLUMNS; k++) d[0][k] = numbers_zero();
   if (is_site) dense_add<COLUMNS>(a, c, place, row, share, d);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    sums[share][near] = d[k];
+    sums[share][near] = d[0][k];
     for (int step = DENSE_SHARES / 2; step > 0; step /= 2) {
       __syncthreads();
       if (share < step) numbers_add(&sums[share][near], 1, sums[share + step][near]);
@@ -96,7 +74,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   const int share = (int)threadIdx.x / DENSE_SITES;
   kaon_wait_for_previous();
   const bool is_site = a.order[place] >= 0;
-  const column_tile c = column_tile_of(a.gate, tile, a.nrhs);
+  const column_tile c = column_tile_of(a.gate, tile, a.nrhs, MOST_COLUMNS);
   if (!__syncthreads_or(is_site) || c.open == 0) return;
   if (c.count == 1)
     dense_product<1>(a, c, place, row, share, is_site);
@@ -111,23 +89,13 @@ static dense_call call_of(const kaon_dense_args *args) {
   a.reals = args->reals;
   a.packets = args->reals / (2 * PACK);
   a.nrhs = args->nrhs;
-  a.tiles = column_tiles(args->nrhs);
+  a.tiles = column_tiles(args->nrhs, MOST_COLUMNS);
   a.order = args->order;
-  a.in = args->in;
   a.out = args->out;
   a.matrix = args->matrix;
   a.collected = (vcomplex *)args->collected;
-  a.list = (const vcomplex *)args->list;
   a.gate = args->gate;
   return a;
-}
-
-extern "C" void KAON_EXPORT(kaon_coarse_collect)(const kaon_launch *launch,
-                                                 const kaon_dense_args *args) {
-  const dense_call a = call_of(args);
-  const int64_t work = a.blocks * KAON_LANES * a.packets * a.nrhs;
-  kaon_cuda_launch(launch, coarse_collect, (unsigned)((work + KAON_THREADS - 1) / KAON_THREADS),
-                   KAON_THREADS, a);
 }
 
 extern "C" void KAON_EXPORT(kaon_coarse_dense)(const kaon_launch *launch,

@@ -1,11 +1,12 @@
 /* product.h - dense matrices times vectors on the GPU (coarse_ops.h). A thread has one site and one
- * packet of rows: as many complex numbers as 16 bytes hold. The lanes of a warp are several sites
+ * or two packets of rows: as many complex numbers as 16 bytes hold. The lanes of a warp are several sites
  * side by side, so that each load of a matrix is whole lines, and several packets of rows, which
  * share the loads of vectors. */
 #pragma once
 
 #include "dslash/coarse/coarse_ops.h"
 #include "dslash/cuda/site.h"
+#include "lib/cuda/reduction/column_tile.h"
 
 enum {
   PACK = KAON_ACCESS / (2 * (int)sizeof(real)), /* complex numbers of a packet */
@@ -31,6 +32,12 @@ KAON_DEVICE void numbers_add(numbers *d, real a, const numbers &x) {
     d->c[i].re = v_fma(a, x.c[i].re, d->c[i].re);
     d->c[i].im = v_fma(a, x.c[i].im, d->c[i].im);
   }
+}
+
+/* d += x z */
+KAON_DEVICE void numbers_add_product(numbers *d, const numbers &x, vcomplex z) {
+#pragma unroll
+  for (int i = 0; i < PACK; i++) d->c[i] = c_fma(x.c[i], z, d->c[i]);
 }
 
 /* Packet 0 of a column of site `at`, in a vector of `columns` columns with `packets` packets a
@@ -100,26 +107,29 @@ KAON_DEVICE numbers matrix_read(const matrix_rows<HALF> &m, int64_t j, bool want
 }
 
 /* Packets of columns whose loads are in flight together. */
-static __host__ __device__ constexpr int batch_of(int columns) {
-  return columns > 1 ? 2 : 6;
+static __host__ __device__ constexpr int batch_of(int rows, int columns) {
+  return rows > 1 ? 1 : columns > 1 ? 2 : 6;
 }
 
-/* d[k] += the matrix times vector k, for packets begin, begin + step, ... of columns. `vectors`
- * reads packet p of vector k by read(k, p). */
-template <bool HALF, int COLUMNS, typename VECTORS>
-KAON_DEVICE void product_add(const matrix_rows<HALF> &m, const VECTORS &vectors, int begin, int end,
-                             int step, numbers *d) {
-  constexpr int batch = batch_of(COLUMNS);
+/* d[i][k] += rows i of the matrix times vector k, for packets begin, begin + step, ... of columns.
+ * ROWS: packets of rows, which share the loads of vectors. `vectors` reads packet p of vector k by
+ * read(k, p). */
+template <bool HALF, int ROWS, int COLUMNS, typename VECTORS>
+KAON_DEVICE void product_add(const matrix_rows<HALF> (&m)[ROWS], const VECTORS &vectors, int begin,
+                             int end, int step, numbers (*d)[COLUMNS]) {
+  constexpr int batch = batch_of(ROWS, COLUMNS);
 #pragma unroll 1
   for (int first = begin; first < end; first += batch * step) {
-    numbers column[batch][PACK], x[batch][COLUMNS];
+    numbers column[batch][PACK][ROWS], x[batch][COLUMNS];
     real unit[batch][PACK];
 #pragma unroll
     for (int i = 0; i < batch; i++)
 #pragma unroll
       for (int j = 0; j < PACK; j++)
-        column[i][j] = matrix_read(m, (int64_t)(first + i * step) * PACK + j,
-                                   first + i * step < end, &unit[i][j]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+          column[i][j][r] = matrix_read(m[r], (int64_t)(first + i * step) * PACK + j,
+                                        first + i * step < end, &unit[i][j]);
 #pragma unroll
     for (int i = 0; i < batch; i++)
 #pragma unroll
@@ -133,7 +143,7 @@ KAON_DEVICE void product_add(const matrix_rows<HALF> &m, const VECTORS &vectors,
         for (int k = 0; k < COLUMNS; k++) {
           const vcomplex z = HALF ? c_scale(x[i][k].c[j], unit[i][j]) : x[i][k].c[j];
 #pragma unroll
-          for (int r = 0; r < PACK; r++) d[k].c[r] = c_fma(column[i][j].c[r], z, d[k].c[r]);
+          for (int r = 0; r < ROWS; r++) numbers_add_product(&d[r][k], column[i][j][r], z);
         }
   }
 }
@@ -146,30 +156,3 @@ struct packet_vectors {
     return first[min(k, last) * vector + p * packet];
   }
 };
-
-/* ---- columns of right-hand sides ---- */
-
-/* A block's right-hand sides. open: one bit for each that the gate leaves open. */
-typedef struct column_tile {
-  int first, count;
-  uint32_t open;
-} column_tile;
-
-static inline int column_tiles(int nrhs) {
-  return (nrhs + MOST_COLUMNS - 1) / MOST_COLUMNS;
-}
-
-KAON_DEVICE column_tile column_tile_of(const kaon_gate &gate, int tile, int nrhs) {
-  column_tile c;
-  c.first = tile * MOST_COLUMNS;
-  c.count = min(MOST_COLUMNS, nrhs - c.first);
-  c.open = 0;
-  for (int k = 0; k < c.count; k++)
-    if (inner_gate_open(gate, c.first + k)) c.open |= 1u << k;
-  return c;
-}
-
-/* The index of a tile's column k; beyond the last one the last one is read again. */
-KAON_DEVICE int column_of(const column_tile &c, int k) {
-  return c.first + min(k, c.count - 1);
-}

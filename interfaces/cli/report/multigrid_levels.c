@@ -25,9 +25,8 @@ static kaon_status measure(const invert_job *job, level_times *t) {
   if (status != KAON_OK) return status;
   for (int l = 0; l < t->times.levels; l++) {
     kaon_multigrid_part *p = &t->times.level[l];
-    double *const parts[] = {&p->seconds,  &p->smoother, &p->residual,
-                             &p->transfer, &p->krylov,   &p->coarsest};
-    for (int i = 0; i < 6; i++) *parts[i] *= job->cycles;
+    double *const parts[] = {&p->seconds, &p->smoother, &p->transfer, &p->krylov, &p->coarsest};
+    for (int i = 0; i < 5; i++) *parts[i] *= job->cycles;
   }
   t->times.seconds *= job->cycles;
   t->all = fmax(job->cycle_seconds, t->times.seconds);
@@ -40,19 +39,19 @@ static void print(const invert_job *job, const level_times *t) {
   cli_print(common,
             "time of the solve by level, from the parts of a cycle run by themselves:\n"
             "level  lattice         dof  complexity     memory  set-up s  cycles  solve s  share  "
-            "smoother  residual  transfer      GCR  coarsest\n");
+            "smoother  transfer      GCR  coarsest\n");
   for (int l = 0; l < t->info.levels; l++) {
     const kaon_multigrid_level *at = &t->info.level[l];
     const kaon_multigrid_part *p = &t->times.level[l];
     const int *e = at->extents;
     char lattice[48], bytes[32];
     snprintf(lattice, sizeof lattice, "%dx%dx%dx%d", e[0], e[1], e[2], e[3]);
-    cli_print(common,
-              "%5d  %-14s %4d  %10.3f %10s  %8.3f  %6.0f  %7.3f  %3.0f %%  %8.3f  %8.3f  %8.3f  "
-              "%7.3f  %8.3f\n",
-              l, lattice, at->numbers, at->complexity, cli_bytes((double)at->bytes, bytes),
-              at->seconds, at->cycles * job->cycles, p->seconds, 100 * p->seconds / t->all,
-              p->smoother, p->residual, p->transfer, p->krylov, p->coarsest);
+    cli_print(
+        common,
+        "%5d  %-14s %4d  %10.3f %10s  %8.3f  %6.0f  %7.3f  %3.0f %%  %8.3f  %8.3f  %7.3f  %8.3f\n",
+        l, lattice, at->numbers, at->complexity, cli_bytes((double)at->bytes, bytes), at->seconds,
+        at->cycles * job->cycles, p->seconds, 100 * p->seconds / t->all, p->smoother, p->transfer,
+        p->krylov, p->coarsest);
   }
   cli_print(common, "outer GCR %58.0f  %7.3f  %3.0f %%\n", job->cycles, t->outer,
             100 * t->outer / t->all);
@@ -64,12 +63,11 @@ static void add(const invert_job *job, const level_times *t, json_t *report) {
     const kaon_multigrid_part *p = &t->times.level[l];
     json_object_update_new(
         json_array_get(levels, (size_t)l),
-        json_pack("{s:o s:o s:o s:{s:o s:o s:o s:o s:o}}", "cycles",
+        json_pack("{s:o s:o s:o s:{s:o s:o s:o s:o}}", "cycles",
                   report_real(t->info.level[l].cycles * job->cycles), "seconds",
                   report_real(p->seconds), "share", report_real(p->seconds / t->all), "parts",
-                  "smoother", report_real(p->smoother), "residual", report_real(p->residual),
-                  "transfer", report_real(p->transfer), "krylov", report_real(p->krylov),
-                  "coarsest", report_real(p->coarsest)));
+                  "smoother", report_real(p->smoother), "transfer", report_real(p->transfer),
+                  "krylov", report_real(p->krylov), "coarsest", report_real(p->coarsest)));
   }
   json_object_set_new(report, "outer",
                       json_pack("{s:o s:o s:o}", "steps", report_real(job->cycles), "seconds",
@@ -77,13 +75,13 @@ static void add(const invert_job *job, const level_times *t, json_t *report) {
 }
 
 static int draw(const invert_job *job, const level_times *t) {
-  plot_bar bars[KAON_MULTIGRID_LEVELS + 1] = {{"outer GCR", {0, 0, 0, t->outer, 0}}};
+  plot_bar bars[KAON_MULTIGRID_LEVELS + 1] = {{"outer GCR", {0, 0, t->outer, 0}}};
   if (!job->args->plot_levels) return EXIT_DONE;
   for (int l = 0; l < t->info.levels; l++) {
     const kaon_multigrid_part *p = &t->times.level[l];
     const int *e = t->info.level[l].extents;
     plot_bar *bar = &bars[l + 1];
-    *bar = (plot_bar){"", {p->smoother, p->residual, p->transfer, p->krylov, p->coarsest}};
+    *bar = (plot_bar){"", {p->smoother, p->transfer, p->krylov, p->coarsest}};
     snprintf(bar->name, sizeof bar->name, "level %d: %dx%dx%dx%d", l, e[0], e[1], e[2], e[3]);
   }
   return plot_levels(job->args->plot_levels, job->args->problem.gauge, bars, t->info.levels + 1);

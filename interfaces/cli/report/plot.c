@@ -263,10 +263,8 @@ typedef struct level_plot {
 } level_plot;
 
 static void draw_levels(FILE *to, const void *user) {
-  static const char *const parts[PLOT_PARTS] = {"smoother", "residual", "transfer", "GCR",
-                                                "coarsest level"};
-  static const char *const colours[PLOT_PARTS] = {"#1f5fa8", "#66a3d9", "#e0a030", "#d1495b",
-                                                  "#5a9e5a"};
+  static const char *const parts[PLOT_PARTS] = {"smoother", "transfer", "GCR", "coarsest level"};
+  static const char *const colours[PLOT_PARTS] = {"#1f5fa8", "#e0a030", "#d1495b", "#5a9e5a"};
   const level_plot *p = user;
   fputs(
       "set style data histograms\nset style histogram rowstacked\nset style fill solid 0.9\n"

@@ -20,10 +20,10 @@ int plot_convergence(const plot *p);
  * A picture that cannot be drawn is reported and is no failure. Collective. Exit status. */
 int plot_pion(const char *path, const char *title, const double *pion, int slices);
 /* A bar of seconds, stacked from its parts. */
-enum { PLOT_PARTS = 5 };
+enum { PLOT_PARTS = 4 };
 typedef struct plot_bar {
   char name[64];
-  double part[PLOT_PARTS]; /* smoother, residual, transfer, GCR, coarsest level */
+  double part[PLOT_PARTS]; /* smoother, transfer, GCR, coarsest level */
 } plot_bar;
 /* Draws where the time of a solve with multigrid goes. The rest as plot_pion. */
 int plot_levels(const char *path, const char *title, const plot_bar *bars, int count);
