@@ -3,7 +3,8 @@
  * reduction, which needs P c on its sites alone.
  *
  * The level below is solved by some steps of GCR, each preconditioned by that level's own cycle (a
- * K-cycle), by one cycle alone (a V-cycle), or exactly, if it is the coarsest. No step reads a number on
+ * K-cycle), by one cycle alone (a V-cycle), or exactly, if it is the coarsest and inverted. On a
+ * coarsest level that is too large for that, steps of GCR stand for the cycle. No step reads a number on
  * the host, so a device records a cycle like any operator. */
 #include <stdlib.h>
 
@@ -34,15 +35,23 @@ void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until) {
   }
 }
 
+/* 1: the level below is solved by one application of an inverse of it. */
+static int applies_once(const kaon_mg_level *level) {
+  const kaon_mg_level *below = level->below;
+  return level->cycle == 1 || (below->below == NULL && below->K != NULL);
+}
+
 static kaon_status make_inverse(kaon_mg_level *level, kaon_cycle_room *room) {
   kaon_mg_level *below = level->below;
-  if (below->K == NULL)
-    return kaon_reduced_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, &room->below);
-  if (below->below != NULL && level->cycle > 1)
-    return kaon_fixed_steps(below->A, KAON_GCR, level->cycle, room->columns, below->K,
-                            &room->below);
-  kaon_operator_retain(below->K);
-  room->below = below->K;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *K = below->K;
+  if (K != NULL)
+    kaon_operator_retain(K);
+  else
+    KAON_TRY(kaon_reduced_steps(below->reduced, KAON_GCR, KAON_GCR_MAX, room->columns, &K));
+  if (!applies_once(level))
+    return kaon_fixed_steps(below->A, KAON_GCR, level->cycle, room->columns, K, &room->below);
+  kaon_operator_retain(K);
+  room->below = K;
   return KAON_OK;
 }
 
@@ -181,9 +190,8 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   const double applications =
       level->smoother >= KAON_SMOOTHER_SAP ? 5 * level->steps + 1 : level->steps + 2;
   const double transfers = 1.5;
-  const int cycles = level->below->K == NULL                           ? KAON_GCR_MAX
-                     : level->below->below != NULL && level->cycle > 1 ? level->cycle
-                                                                       : 1;
+  const int cycles =
+      (level->below->K == NULL ? KAON_GCR_MAX : 1) * (applies_once(level) ? 1 : level->cycle);
   return (kaon_cost){.flops = applications * a.flops + cycles * below.flops +
                               transfers * 8 * numbers * level->vectors,
                      .bytes = applications * a.bytes + cycles * below.bytes +

@@ -180,7 +180,8 @@ static int64_t cycle_bytes(const level_size *level, int64_t rows) {
     const level_size *below = level + 1;
     bytes += 2 * level->column + smoother_bytes(level) + 2 * below->column;
     bytes += below->merged * 2 * below->column; /* the parts, and what ranks gather */
-    if (below->vectors > 0 && level->cycle > 1) bytes += gcr_bytes(below->column, level->cycle);
+    if ((below->vectors > 0 || rows == 0) && level->cycle > 1)
+      bytes += gcr_bytes(below->column, level->cycle);
     if (below->vectors == 0 && rows == 0) bytes += reduced_gcr_bytes(below->column, KAON_GCR_MAX);
   }
   return bytes + 2 * rows * (int64_t)sizeof(float);
@@ -241,11 +242,12 @@ void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int 
     for (int mu = 0; mu < 4; mu++) info->grid[l][mu] = w[mu] / p[mu];
     count_level(ctx, o, l, p, w, reals, &size[l], &info->level[l]);
     size[l].merged = merged;
+    if (l > 0 && !(size[l].vectors == 0 && info->level[l].unknowns <= o->dense))
+      cycles *= o->cycle[l - 1];
     info->level[l].cycles = cycles;
     info->bytes += info->level[l].bytes;
     if (l > 0) info->bytes += between(&size[l - 1]);
     if (l + 1 == o->levels) break;
-    if (l + 2 < o->levels) cycles *= o->cycle[l];
     for (int mu = 0; mu < 4; mu++) {
       p[mu] /= o->block[l][mu];
       w[mu] /= o->block[l][mu];

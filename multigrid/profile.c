@@ -91,11 +91,11 @@ static kaon_status measure_all(kaon_multigrid *mg, int columns, const kaon_multi
     KAON_TRY(measure_level(&mg->level[l], columns, &times->level[l]));
   for (int l = 0; l < info->levels; l++) {
     kaon_multigrid_part *at = &times->level[l];
-    const int cycles = info->level[l].cycles;
+    const int cycles = info->level[l].cycles, solves = l > 0 ? info->level[l - 1].cycles : 0;
     at->smoother *= cycles;
     at->transfer *= cycles;
-    at->krylov *= l > 0 ? info->level[l - 1].cycles : 0;
-    at->coarsest *= cycles;
+    at->krylov *= solves;
+    at->coarsest *= solves;
     at->seconds = at->smoother + at->transfer + at->krylov + at->coarsest;
     times->seconds += at->seconds;
   }

@@ -171,11 +171,56 @@ static void columns_do_not_see_each_other(void **state) {
   shell_close(&c);
 }
 
+/* GCR to a fixed number of steps as an operator ~ A^-1. */
+static kaon_operator *fixed_gcr(kaon_operator *A, int steps, kaon_operator *K) {
+  kaon_operator *inverse = NULL;
+  kaon_solver *s = NULL;
+  kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+  o.method = KAON_GCR;
+  o.tol = 0;
+  o.max_iterations = o.subspace = steps;
+  o.preconditioner = K;
+  must(A->ctx, kaon_solver_create(A, 1, &o, &s));
+  must(A->ctx, kaon_solver_as_operator(s, &inverse));
+  kaon_solver_destroy(&s);
+  return inverse;
+}
+
+/* More steps than the precision has digits for: the residual by recurrence is then made of roundings,
+ * of which a step may take a hundred times as much as there is. */
+static void steps_beyond_the_precision_do_no_harm(void **state) {
+  shell_case c;
+  (void)state;
+  shell_open(&c, extents, 2);
+  kaon_operator *A = shell_operator(&c, KAON_SINGLE, map_equation, &layers);
+  kaon_operator *inner = fixed_gcr(A, 32, NULL), *K = fixed_gcr(A, 2, inner);
+  kaon_vector *b = shell_random_vector(&c, KAON_SINGLE, 1, 7),
+              *x = shell_vector(&c, KAON_SINGLE, 1);
+  double least = 1;
+  for (int steps = 1; steps <= 12; steps++) {
+    kaon_operator *inverse = fixed_gcr(A, steps, K);
+    must(c.ctx, kaon_operator_apply(inverse, KAON_PLAIN, b, x));
+    const double residual = shell_residual(&c, map_equation, &layers, b, x, 0);
+    printf("  %d steps: residual %.1e\n", steps, residual);
+    least = fmin(least, residual);
+    assert_true(residual <= 101 * least);
+    kaon_operator_destroy(&inverse);
+  }
+  assert_true(least <= 100 * 0x1p-24);
+  kaon_operator_destroy(&K);
+  kaon_operator_destroy(&inner);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  shell_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_changing_preconditioner_does_no_harm),
       cmocka_unit_test(a_fixed_one_gives_the_steps_of_cg),
       cmocka_unit_test(columns_do_not_see_each_other),
+      cmocka_unit_test(steps_beyond_the_precision_do_no_harm),
   };
   make_equations();
   return test_main(tests, NULL, NULL);

@@ -37,14 +37,14 @@ typedef struct kaon_multigrid_options {
   kaon_smoother smoother[KAON_MULTIGRID_LEVELS - 1];
   int steps[KAON_MULTIGRID_LEVELS - 1]; /**< of the smoother; SAP and ASYNC: cycles of 4 steps. 0:
                                             4; SAP and ASYNC 3 */
-  int cycle[KAON_MULTIGRID_LEVELS - 1]; /**< GCR steps that solve the level below, if it is not the
-                                            coarsest, each with one cycle as preconditioner (a
+  int cycle[KAON_MULTIGRID_LEVELS - 1]; /**< GCR steps that solve the level below, if it is not
+                                            inverted, each with one cycle as preconditioner (a
                                             K-cycle). 1: one cycle without GCR (a V-cycle). 0: 2 */
   kaon_precision precision[KAON_MULTIGRID_LEVELS - 1]; /**< single or half. Level 0: of its vectors
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them, twice on a device. Larger ones are solved by 32 steps of GCR */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them, twice on a device. On larger ones 32 steps of GCR stand for a cycle */
   uint64_t seed;            /**< of the random vectors that the set-up begins with */
   kaon_monitor_fn *monitor; /**< watches the set-up: called with (monitor_user, round, level, 0)
                                before the first vectors of a level are smoothed (round 0) and when
@@ -147,11 +147,9 @@ KAON_API kaon_status kaon_multigrid_describe(const kaon_operator *K, kaon_multig
 
 /** Seconds that one level takes in one application of K, by part. */
 typedef struct kaon_multigrid_part {
-  double seconds; /**< of all parts */
-  double
-      smoother; /**< of all its cycles, with their residuals; 0 on the coarsest level, as the next
-                      one */
-  double transfer; /**< to the level below and back */
+  double seconds;  /**< of all parts */
+  double smoother; /**< with the residuals; 0 on the coarsest level */
+  double transfer; /**< to the level below and back; likewise */
   double krylov;   /**< the GCR by which the level above solves this one, without its cycles */
   double coarsest; /**< solves of the coarsest level; 0 on others */
 } kaon_multigrid_part;

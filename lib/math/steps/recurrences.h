@@ -523,12 +523,14 @@ static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
 
 /* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was summed before q_j was orthogonalised; that is
  * equivalent because r is orthogonal to the older q_i. The cycle ends if q_j is within 30 roundings
- * of the span of the older q_i, or orthogonal to r. */
+ * of the span of the older q_i, or orthogonal to r. It also ends if a step would be a hundred times
+ * what |(q, r)|^2 <= (q, q) (r, r) allows: then r is made of roundings along the older q_i. */
 static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
-  const int j = s->aux, spent = j > 0 && s->slot[KAON_S_GCR_NORM + j][0] <=
-                                             900 * s->epsilon2 * s->slot[KAON_S_Q2][0];
+  const int j = s->aux;
   const double *rq = s->slot[kaon_gcr_row(j) + j], norm = s->slot[KAON_S_GCR_NORM + j][0];
   const double re = rq[0] / norm, im = -rq[1] / norm;
+  const int spent = j > 0 && (norm <= 900 * s->epsilon2 * s->slot[KAON_S_Q2][0] ||
+                              (re * re + im * im) * norm > 1e4 * s->slot[KAON_S_R2][0]);
   kaon_set(s, KAON_S_ALPHA, re, im);
   kaon_set(s, KAON_S_GCR_Y + j, re, im);
   if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0) || spent)
