@@ -85,6 +85,8 @@ CALLS = {
     "kaon_file_format_parse": {"name": "\"ildg\"", "format": "&w.format"},
     "kaon_fatten_action_coefficients": {"coefficients": "&w.coefficients"},
     "kaon_fatten_paths": {"coefficients": "&w.coefficients"},
+    "kaon_vector_import_ordered": {"array": "w.numbers", "bytes": "256 * 24 * sizeof(double)"},
+    "kaon_vector_export_ordered": {"array": "w.numbers", "bytes": "256 * 24 * sizeof(double)"},
     "kaon_matrix_create_csr": {"arrays": "&w.csr"},
     "kaon_matrix_create_triplets": {"arrays": "&w.triplets"},
     "kaon_matrix_create_ldu": {"arrays": "&w.ldu"},

@@ -14,8 +14,10 @@
 #include "util/vector_fixture.h"
 
 static const kaon_basis bases[] = {KAON_BASIS_UKQCD, KAON_BASIS_DEGRAND_ROSSI,
-                                   KAON_BASIS_DDALPHAAMG};
-static const ref_basis ref_bases[] = {REF_UKQCD, REF_DEGRAND_ROSSI, REF_DDALPHAAMG};
+                                   KAON_BASIS_DDALPHAAMG, KAON_BASIS_CHIRAL};
+/* The chiral basis of QUDA and tmLQCD has the gamma matrices of openQCD. */
+static const ref_basis ref_bases[] = {REF_UKQCD, REF_DEGRAND_ROSSI, REF_DDALPHAAMG, REF_OPENQCD};
+enum { BASES = sizeof bases / sizeof *bases };
 
 static void matrix_of(kaon_basis basis, number s[16]) {
   const kaon_basis_change *b = kaon_basis_find(basis);
@@ -26,7 +28,7 @@ static void matrix_of(kaon_basis basis, number s[16]) {
  * of 4 terms of magnitude at most 1/2, twice: 8 roundings of 2^-53. */
 static void basis_changes_carry_the_gamma_matrices_over(void **state) {
   (void)state;
-  for (int b = 0; b < 3; b++) {
+  for (int b = 0; b < BASES; b++) {
     number s[16], dagger[16], found[16];
     ref_complex expected[16];
     double worst = 0;
@@ -103,7 +105,7 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
         const shape_case *shape = i < 27 ? &shapes[i / 9] : &more[i / 9 - 3];
         fixture b;
         fixture_open(&b, isa, 1, shape, (kaon_precision)precision, 3);
-        worst = larger(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
+        worst = larger(worst, round_trip(&b, shape, i % BASES, i / BASES % BASES));
         fixture_close(&b);
       }
       print_message("%s precision %d: error / bound %.3f\n", machine_name(isa), precision, worst);
@@ -183,9 +185,9 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
         fixture_open(&yardstick, KAON_ISA_SCALAR, 1, shape, (kaon_precision)precision, 2);
         number *expected = malloc(b.count * sizeof *expected);
         number *found = malloc(b.count * sizeof *found);
-        through_door(&yardstick, 0, bases[i % 3], bases[i / 3 % 3], expected);
+        through_door(&yardstick, 0, bases[i % BASES], bases[i / BASES % BASES], expected);
         for (int device = 0; device < 2; device++) {
-          through_door(&b, device, bases[i % 3], bases[i / 3 % 3], found);
+          through_door(&b, device, bases[i % BASES], bases[i / BASES % BASES], found);
           assert_memory_equal(expected, found, b.count * sizeof *found);
         }
         free(expected);

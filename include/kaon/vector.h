@@ -13,12 +13,46 @@ extern "C" {
 typedef struct kaon_vector kaon_vector;
 
 /** Spin basis of host arrays (docs/conventions.md). The library works in UKQCD, where gamma_4 is
- * diagonal. */
+ * diagonal. CHIRAL is the basis of tmLQCD and openQCD, and QUDA's of that name. */
 typedef enum kaon_basis {
   KAON_BASIS_UKQCD,
   KAON_BASIS_DEGRAND_ROSSI,
-  KAON_BASIS_DDALPHAAMG
+  KAON_BASIS_DDALPHAAMG,
+  KAON_BASIS_CHIRAL
 } kaon_basis;
+
+/** Order of the sites of a spinor array. Each rank's array has its own part
+ * (kaon_lattice_part()), in coordinates of that part; parity counts coordinates in the whole
+ * lattice. A fifth dimension is the slowest index, in the last two orders within each parity.
+ *
+ * - LEXICOGRAPHIC: all sites, x fastest
+ * - EVEN_ODD: the even sites, then the odd ones, each in lexicographic order. Where the extents of
+ *   the part are even, a site has the index parity * V / 2 + lexicographic / 2
+ * - ONE_PARITY: only the sites of the vector's parity, in lexicographic order. For vectors of one
+ *   parity */
+typedef enum kaon_site_order {
+  KAON_SITES_LEXICOGRAPHIC,
+  KAON_SITES_EVEN_ODD,
+  KAON_SITES_ONE_PARITY
+} kaon_site_order;
+
+/** Order of a site's components in a spinor array: `[spin][colour][2]` or `[colour][spin][2]`. For
+ * staggered vectors both are `[colour][2]`. */
+typedef enum kaon_component_order {
+  KAON_COMPONENTS_SPIN_COLOUR,
+  KAON_COMPONENTS_COLOUR_SPIN
+} kaon_component_order;
+
+/** How an array of kaon_vector_import_ordered() and kaon_vector_export_ordered() is stored. */
+typedef struct kaon_vector_layout {
+  size_t size;
+  kaon_site_order sites;
+  kaon_component_order components;
+  kaon_precision precision; /**< of the array: KAON_DOUBLE or KAON_SINGLE */
+  kaon_basis basis;
+} kaon_vector_layout;
+/** Sets the size, and the layout of kaon_vector_import() in #KAON_BASIS_UKQCD. */
+#define KAON_VECTOR_LAYOUT_INIT KAON_SIZED(kaon_vector_layout)
 
 /** Creates a space of the application, for example of a coarse grid: `sites` sites on this rank,
  * each with `numbers` real numbers, or complex ones if `complex_numbers` is 1.
@@ -68,6 +102,22 @@ KAON_API kaon_status kaon_vector_import(kaon_vector *vector, int column, const d
  * those of import, without NOT_FINITE. Collective. */
 KAON_API kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                         kaon_basis basis);
+/** Fills one column from a host array in any layout. kaon_vector_import() is the case of sites and
+ * components in their first order, and of doubles.
+ *
+ * `bytes` is the length of the array: that of the whole part of this rank, or with
+ * #KAON_SITES_ONE_PARITY that of the sites of one parity. Another length is refused. From a whole
+ * array, a vector of one parity reads the sites of that parity. Vectors that are not of a lattice
+ * take the layout of kaon_vector_import() alone. The array must not be memory of the library.
+ * Collective. Errors: ARGUMENT (also: memory of a device), SHAPE (a column that the vector does not
+ * have; the length; #KAON_SITES_ONE_PARITY for a vector of both), NOT_FINITE, MEMORY, DEVICE. */
+KAON_API kaon_status kaon_vector_import_ordered(kaon_vector *vector, int column, const void *array,
+                                                size_t bytes, const kaon_vector_layout *layout);
+/** Writes one column to such an array. In a whole array, a vector of one parity leaves the other
+ * sites alone. Numbers beyond the range of float become infinite in an array of floats. Collective.
+ * Errors: those of kaon_vector_import_ordered(), without NOT_FINITE. */
+KAON_API kaon_status kaon_vector_export_ordered(const kaon_vector *vector, int column, void *array,
+                                                size_t bytes, const kaon_vector_layout *layout);
 /** kaon_vector_import() from an array in memory of the context's device (on the CPU: of the host).
  * The bits are the same. Earlier work on the array in the caller's streams must be done. When the
  * function returns, the array may be used again. Collective. Errors: ARGUMENT (also: memory of the

@@ -2,9 +2,9 @@
  * inside is the UKQCD basis (docs/conventions.md).
  * Each matrix S = scale * sign is real and orthogonal, and gamma_mu inside = S gamma_mu(host) S^T,
  * so S^T converts back. Its overall sign is a convention: the first non-zero element is positive.
- * Host bases: DeGrand-Rossi (Comput. Phys. Commun. 60 (1990) 211; used by Chroma, QDP++, MILC) and
- * BASIS0 of DDalphaAMG. tests/reference has the same tables and also derives S from the gamma
- * matrices. */
+ * Host bases: DeGrand-Rossi (Comput. Phys. Commun. 60 (1990) 211; used by Chroma, QDP++, MILC),
+ * BASIS0 of DDalphaAMG, and the chiral basis of QUDA, tmLQCD and openQCD (its doc/dirac.pdf).
+ * tests/reference has the same tables and also derives S from the gamma matrices. */
 #pragma once
 
 #include <kaon/vector.h>
@@ -25,6 +25,10 @@ static inline const kaon_basis_change *kaon_basis_find(kaon_basis basis) {
       {{0, 1, 0, 1}, {-1, 0, -1, 0}, {0, 1, 0, -1}, {-1, 0, 1, 0}}};
   static const kaon_basis_change ddalphaamg = {
       "ddalphaamg", 0.5, {{1, -1, -1, 1}, {-1, -1, 1, 1}, {1, -1, 1, -1}, {-1, -1, -1, -1}}};
+  static const kaon_basis_change chiral = {
+      "chiral",
+      0.70710678118654752440,
+      {{1, 0, -1, 0}, {0, 1, 0, -1}, {-1, 0, -1, 0}, {0, -1, 0, -1}}};
   switch (basis) {
     case KAON_BASIS_UKQCD:
       return &ukqcd;
@@ -32,6 +36,8 @@ static inline const kaon_basis_change *kaon_basis_find(kaon_basis basis) {
       return &degrand_rossi;
     case KAON_BASIS_DDALPHAAMG:
       return &ddalphaamg;
+    case KAON_BASIS_CHIRAL:
+      return &chiral;
   }
   return NULL;
 }

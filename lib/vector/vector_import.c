@@ -2,7 +2,6 @@
  * order, spin basis and precision change only here and in vector_import_device.c. If the host
  * reaches the vector, the loop runs over its blocks and lanes. So threads write different blocks,
  * and masked lanes become zero. */
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +10,6 @@
 #include "lib/math/half.h"
 #include "lib/vector/vector_transfer.h"
 #include "lib/core/entry.h"
-
-enum { SPINOR = 24, COMPONENTS = 128 };
 
 kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
                                    const char *what) {
@@ -28,45 +25,6 @@ kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void
                      "%s: the array is not in the memory of this context's device (%s); for host "
                      "memory call the function without _device",
                      what, ctx->device);
-  return KAON_OK;
-}
-
-/* Half of the largest value: a change of basis may add components (by at most sqrt 2). */
-static double largest(kaon_precision precision) {
-  return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
-}
-
-static kaon_status transfer_make(const kaon_vector *v, int column, const void *psi,
-                                 kaon_basis basis, kaon_side side, const char *name,
-                                 kaon_vector_transfer *d) {
-  if (psi == NULL && kaon_space_caller_rows(v->space) > 0)
-    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT, "vector %s: the array psi is NULL", name);
-  const kaon_basis_change *change = kaon_basis_find(basis);
-  if (column < 0 || column >= v->nrhs)
-    return kaon_fail(v->ctx, KAON_ERR_SHAPE,
-                     "vector %s: column %d asked for, but the vector has columns 0 to %d", name,
-                     column, v->nrhs - 1);
-  if (change == NULL)
-    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
-                     "vector %s: basis %d is not known; 0 is UKQCD, 1 DeGrand-Rossi, 2 DDalphaAMG",
-                     name, (int)basis);
-  const int spinor = v->space->lattice != NULL && v->space->ncomp == SPINOR;
-  if (basis != KAON_BASIS_UKQCD && !spinor)
-    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
-                     "vector %s: basis %s is for spinors, but this space has %d reals a site; pass "
-                     "KAON_BASIS_UKQCD",
-                     name, change->name, v->space->ncomp);
-  if (v->space->ncomp > COMPONENTS)
-    return kaon_fail(v->ctx, KAON_ERR_UNSUPPORTED,
-                     "vector %s: spaces of more than %d reals a site are not supported (here %d)",
-                     name, COMPONENTS, v->space->ncomp);
-  char what[32];
-  snprintf(what, sizeof what, "vector %s", name);
-  KAON_TRY(kaon_check_memory_side(v->ctx, side, psi, what));
-  *d = (kaon_vector_transfer){.vector = v, .space = v->space, .column = column};
-  d->limit = largest(v->precision);
-  d->pack = kaon_pack_of(v->ctx, v->space->ncomp, v->precision);
-  d->basis = basis == KAON_BASIS_UKQCD ? NULL : change;
   return KAON_OK;
 }
 
@@ -142,7 +100,7 @@ static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const
 
 /* Returns the lowest site with a component that cannot be stored, or INT64_MAX. Walks rows of x, in
  * which every second site may have another parity. A matrix row counts as a row of one site. */
-static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_t matrix_rows) {
+static int64_t find_bad(const kaon_vector_transfer *d, const void *array, int64_t matrix_rows) {
   const kaon_space *space = d->space;
   const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
   const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
@@ -155,7 +113,8 @@ static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_
     const int odd =
         one_parity ? kaon_lattice_parity(space->lattice, row_of) ^ (int)space->parity : 0;
     for (int x = odd; x < n[0]; x += 1 + one_parity) {
-      const double *value = psi + (row * n[0] + x) * ncomp;
+      double room[KAON_RECORD_MOST];
+      const double *value = kaon_record_read(d, array, row * n[0] + x, room);
       int fits = 1;
       for (int c = 0; c < ncomp; c++) fits &= islessequal(fabs(value[c]), d->limit);
       if (!fits && row * n[0] + x < bad) bad = row * n[0] + x;
@@ -164,59 +123,89 @@ static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_
   return bad;
 }
 
-static void import_sites(const kaon_vector_transfer *d, const double *psi) {
+/* Fails if the array has a number that cannot be stored. */
+static kaon_status check_numbers(const kaon_vector_transfer *d, const void *array,
+                                 int64_t matrix_rows) {
+  double room[KAON_RECORD_MOST];
+  const int64_t bad = find_bad(d, array, matrix_rows);
+  if (bad == INT64_MAX) return KAON_OK;
+  return bad_number(d, bad, kaon_record_read(d, array, bad, room));
+}
+
+static void import_sites(const kaon_vector_transfer *d, const void *array) {
   const int ncomp = d->space->ncomp, width = d->space->width;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
       const int64_t site = kaon_space_caller_site(d->space, block, lane);
-      double changed[COMPONENTS];
-      const double *inside = changed;
+      double room[KAON_RECORD_MOST], changed[KAON_RECORD_MOST];
+      const double *inside = room;
       if (site < 0)
-        memset(changed, 0, (size_t)ncomp * sizeof *changed);
-      else if (d->basis != NULL)
-        kaon_basis_enter(d->basis, psi + site * ncomp, changed);
+        memset(room, 0, (size_t)ncomp * sizeof *room);
       else
-        inside = psi + site * ncomp;
+        inside = kaon_record_read(d, array, site, room);
+      if (site >= 0 && d->basis != NULL) {
+        kaon_basis_enter(d->basis, inside, changed);
+        inside = changed;
+      }
       site_store(d, block, lane, inside);
     }
 }
 
-static void export_sites(const kaon_vector_transfer *d, double *psi) {
-  const int ncomp = d->space->ncomp, width = d->space->width;
+static void export_sites(const kaon_vector_transfer *d, void *array) {
+  const int width = d->space->width;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
       const int64_t site = kaon_space_caller_site(d->space, block, lane);
-      double inside[COMPONENTS];
+      double inside[KAON_RECORD_MOST], changed[KAON_RECORD_MOST];
       if (site < 0) continue;
-      site_load(d, block, lane, d->basis != NULL ? inside : psi + site * ncomp);
-      if (d->basis != NULL) kaon_basis_leave(d->basis, inside, psi + site * ncomp);
+      site_load(d, block, lane, inside);
+      if (d->basis != NULL) kaon_basis_leave(d->basis, inside, changed);
+      kaon_record_write(d, d->basis != NULL ? changed : inside, array, site);
     }
+}
+
+/* Imports an array if `status`, the result of its checks on this rank, is OK on all ranks. */
+static kaon_status import_checked(const kaon_vector_transfer *d, const void *array,
+                                  kaon_status status) {
+  kaon_context *ctx = d->vector->ctx;
+  if (status == KAON_OK) status = check_numbers(d, array, d->space->nsites);
+  KAON_TRY(kaon_agree(ctx, status));
+  if (!ctx->backend->host_accessible) return kaon_agree(ctx, kaon_import_from_host(d, array));
+  KAON_TRY(ctx->backend->memory->synchronise(ctx));
+  import_sites(d, array);
+  return KAON_OK;
+}
+
+static kaon_status export_checked(const kaon_vector_transfer *d, void *array) {
+  kaon_context *ctx = d->vector->ctx;
+  if (!ctx->backend->host_accessible) return kaon_export_to_host(d, array);
+  KAON_TRY(ctx->backend->memory->synchronise(ctx));
+  export_sites(d, array);
+  return KAON_OK;
+}
+
+/* The checks of arrays in the layout of kaon_vector_import. */
+static kaon_status make_plain(const kaon_vector *v, int column, const double *psi, kaon_basis basis,
+                              kaon_side side, const char *name, kaon_vector_transfer *d) {
+  const kaon_vector_layout layout = kaon_layout_of(basis);
+  return kaon_transfer_make(v, column, psi, kaon_layout_bytes(v->space, &layout), &layout, side,
+                            name, d);
 }
 
 kaon_status kaon_vector_import_here(kaon_vector *vector, int column, const double *psi,
                                     kaon_basis basis) {
   kaon_vector_transfer d;
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
-  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, d.space->nsites) : INT64_MAX;
-  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
-  KAON_TRY(kaon_agree(vector->ctx, status));
-  if (!vector->ctx->backend->host_accessible)
-    return kaon_agree(vector->ctx, kaon_import_from_host(&d, psi));
-  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
-  import_sites(&d, psi);
-  return KAON_OK;
+  kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  return import_checked(&d, psi, status);
 }
 
 kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, double *psi,
                                     kaon_basis basis) {
   kaon_vector_transfer d;
-  KAON_TRY(transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d));
-  if (!vector->ctx->backend->host_accessible) return kaon_export_to_host(&d, psi);
-  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
-  export_sites(&d, psi);
-  return KAON_OK;
+  KAON_TRY(make_plain(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d));
+  return export_checked(&d, psi);
 }
 
 /* ---- redistributed rows ---- */
@@ -233,34 +222,64 @@ static kaon_status allocate_workspace(const kaon_vector *vector, int64_t rows, d
                    "vector: out of host memory for %zu bytes of its rows", bytes);
 }
 
+/* Imports an array whose checks on this rank ended with `status`. */
+static kaon_status import_array(const kaon_vector_transfer *d, kaon_vector *vector,
+                                const void *array, kaon_status status) {
+  if (!moved(vector)) return import_checked(d, array, status);
+  const kaon_rows *rows = &vector->space->rows;
+  KAON_AUTOFREE double *room = NULL;
+  if (status == KAON_OK) status = check_numbers(d, array, rows->given);
+  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  KAON_TRY(rows->enter(rows->owner, array, room));
+  return kaon_vector_import_here(vector, d->column, room, d->layout.basis);
+}
+
+static kaon_status export_array(const kaon_vector_transfer *d, const kaon_vector *vector,
+                                void *array, kaon_status status) {
+  const kaon_rows *rows = &vector->space->rows;
+  KAON_AUTOFREE double *room = NULL;
+  if (!moved(vector)) return status == KAON_OK ? export_checked(d, array) : status;
+  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
+  if (status == KAON_OK) status = kaon_vector_export_here(vector, d->column, room, d->layout.basis);
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  return rows->leave(rows->owner, room, array);
+}
+
+kaon_status kaon_vector_import_ordered(kaon_vector *vector, int column, const void *array,
+                                       size_t bytes, const kaon_vector_layout *layout) {
+  KAON_ENTER(KAON_OF(vector), vector, layout);
+  kaon_vector_transfer d;
+  const kaon_status status =
+      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_HOST, "import", &d);
+  return import_array(&d, vector, array, status);
+}
+
+kaon_status kaon_vector_export_ordered(const kaon_vector *vector, int column, void *array,
+                                       size_t bytes, const kaon_vector_layout *layout) {
+  KAON_ENTER(KAON_OF(vector), vector, layout);
+  kaon_vector_transfer d;
+  kaon_status status =
+      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_HOST, "export", &d);
+  KAON_TRY(kaon_agree(vector->ctx, status)); /* a length may be wrong on one rank alone */
+  return export_array(&d, vector, array, status);
+}
+
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis) {
   KAON_ENTER(KAON_OF(vector), vector);
-  if (!moved(vector)) return kaon_vector_import_here(vector, column, psi, basis);
-  const kaon_rows *rows = &vector->space->rows;
-  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
-  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, rows->given) : INT64_MAX;
-  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
-  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
-  KAON_TRY(kaon_agree(vector->ctx, status));
-  KAON_TRY(rows->enter(rows->owner, psi, room));
-  return kaon_vector_import_here(vector, column, room, basis);
+  const kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  return import_array(&d, vector, psi, status);
 }
 
+/* Of a lattice: a call of this rank alone, as kaon_vector_gather needs it. */
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis) {
   KAON_ENTER(KAON_OF(vector), vector);
-  if (!moved(vector)) return kaon_vector_export_here(vector, column, psi, basis);
-  const kaon_rows *rows = &vector->space->rows;
-  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d);
-  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
-  if (status == KAON_OK) status = kaon_vector_export_here(vector, column, room, basis);
-  KAON_TRY(kaon_agree(vector->ctx, status));
-  return rows->leave(rows->owner, room, psi);
+  const kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d);
+  return export_array(&d, vector, psi, status);
 }
 
 /* Imports an array in device memory through host memory. */
@@ -270,7 +289,7 @@ static kaon_status import_through_host(kaon_vector *vector, int column, const do
   const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
   KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
   if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
   if (status == KAON_OK)
     status = vector->ctx->backend->memory->to_host(vector->ctx, room, psi, bytes);
@@ -284,7 +303,7 @@ static kaon_status export_through_host(const kaon_vector *vector, int column, do
   const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
   KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d);
+  kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d);
   if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
   KAON_TRY(kaon_agree(vector->ctx, status));
   KAON_TRY(kaon_vector_export(vector, column, room, basis));
@@ -298,10 +317,10 @@ kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const dou
   KAON_ENTER(KAON_OF(vector), vector);
   kaon_vector_transfer d;
   int64_t bad = -1;
-  double value[COMPONENTS];
+  double value[KAON_RECORD_MOST];
   if (vector->ctx->backend->host_accessible) return kaon_vector_import(vector, column, psi, basis);
   if (moved(vector)) return import_through_host(vector, column, psi, basis);
-  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  kaon_status status = make_plain(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
   if (status == KAON_OK) status = kaon_import_find_unstorable(&d, psi, &bad);
   if (status == KAON_OK && bad >= 0) {
     const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
@@ -319,6 +338,6 @@ kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, dou
   kaon_vector_transfer d;
   if (vector->ctx->backend->host_accessible) return kaon_vector_export(vector, column, psi, basis);
   if (moved(vector)) return export_through_host(vector, column, psi, basis);
-  KAON_TRY(transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
+  KAON_TRY(make_plain(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
   return kaon_export_to_device(&d, psi);
 }

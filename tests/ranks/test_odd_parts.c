@@ -225,6 +225,56 @@ static void check_one_parity(const partition_side *s, kaon_parity parity) {
   free(back);
 }
 
+/* The vector in even-odd order, and that of one parity alone, has the numbers of the lexicographic
+ * array in the order in which the parities occur there. The length is refused on every rank if it
+ * is wrong on one. */
+static void check_vector_orders(const partition_side *s, kaon_parity parity) {
+  const kaon_lattice *l = s->lattice;
+  const int *n = l->extents, *o = l->origin;
+  const size_t all = (size_t)l->volume * 6;
+  double *psi = malloc(all * sizeof *psi);
+  float *ordered = malloc(all * sizeof *ordered);
+  kaon_vector *v = NULL;
+  assert_true(psi != NULL && ordered != NULL);
+  for (size_t i = 0; i < all; i++) psi[i] = (double)i;
+  must(s->ctx,
+       kaon_vector_create(s->ctx, kaon_lattice_staggered(s->lattice, parity), KAON_DOUBLE, 1, &v));
+  must(s->ctx, kaon_vector_import(v, 0, psi, KAON_BASIS_UKQCD));
+  for (int order = KAON_SITES_EVEN_ODD; order <= KAON_SITES_ONE_PARITY; order++) {
+    const int half = order == KAON_SITES_ONE_PARITY;
+    if (half && parity == KAON_FULL) continue;
+    kaon_vector_layout layout = KAON_VECTOR_LAYOUT_INIT;
+    layout.sites = (kaon_site_order)order;
+    layout.precision = KAON_SINGLE;
+    const size_t bytes =
+        (size_t)(half ? l->stencil.sites[parity] : l->volume) * 6 * sizeof *ordered;
+    for (size_t i = 0; i < all; i++) ordered[i] = -1;
+    must(s->ctx, kaon_vector_export_ordered(v, 0, ordered, bytes, &layout));
+    int64_t seen[2] = {0, half ? 0 : l->stencil.sites[0]};
+    for (int64_t i = 0; i < l->volume; i++) {
+      const int64_t x = i % n[0], y = i / n[0] % n[1], z = i / n[0] / n[1] % n[2];
+      const int odd = (int)(x + y + z + i / n[0] / n[1] / n[2] + o[0] + o[1] + o[2] + o[3]) % 2;
+      const int64_t at = seen[odd]++;
+      const int mine = parity == KAON_FULL || odd == (int)parity;
+      for (int c = 0; c < 6 && (mine || !half); c++)
+        assert_true((double)ordered[6 * at + c] == (mine ? psi[6 * i + c] : -1));
+    }
+    must(s->ctx, kaon_vector_zero(v));
+    must(s->ctx, kaon_vector_import_ordered(v, 0, ordered, bytes, &layout));
+    double *back = calloc(all, sizeof *back);
+    assert_non_null(back);
+    must(s->ctx, kaon_vector_export(v, 0, back, KAON_BASIS_UKQCD));
+    for (size_t i = 0; i < all; i++) assert_true(back[i] == 0 || back[i] == psi[i]);
+    free(back);
+    const size_t wrong = bytes + (world_rank() == world_size() - 1 ? 4 : 0);
+    must_refuse(s->ctx, KAON_ERR_SHAPE, kaon_vector_import_ordered(v, 0, ordered, wrong, &layout));
+    must_refuse(s->ctx, KAON_ERR_SHAPE, kaon_vector_export_ordered(v, 0, ordered, wrong, &layout));
+  }
+  kaon_vector_destroy(&v);
+  free(psi);
+  free(ordered);
+}
+
 static void arrays_of_applications(void **state) {
   (void)state;
   for (int i = 0; i < SHAPES; i++) {
@@ -234,6 +284,7 @@ static void arrays_of_applications(void **state) {
     check_even_odd(&pair.part, KAON_ORDER_MILC);
     check_openqcd(&pair.part);
     for (int p = 0; p < 2; p++) check_one_parity(&pair.part, (kaon_parity)p);
+    for (int p = 0; p < 3; p++) check_vector_orders(&pair.part, (kaon_parity)p);
     partition_close(&pair);
   }
 }
