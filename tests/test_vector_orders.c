@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/vector/import_ops.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 
@@ -22,6 +23,7 @@ static const int kind_reals[KINDS] = {24, 6, 24}, kind_sites[KINDS] = {1, 1, LS}
 typedef struct setting {
   kaon_context *ctx;
   kaon_lattice *lattice;
+  const kaon_backend *own, *device; /* what arrays are moved by; NULL: the context's */
 } setting;
 
 static void open_setting(setting *s, int machine) {
@@ -54,6 +56,53 @@ static int parity_of(int site) {
 static int sites_in(const kaon_vector_layout *layout, int kind) {
   return kind_sites[kind] * (layout->sites == KAON_SITES_ONE_PARITY ? V / 2 : V);
 }
+
+/* ---- a device, played by the host with one lane: sites of a parity in lexicographic order ---- */
+
+static void play(const kaon_import_args *a, int import) {
+  for (int p = a->parity == KAON_ODD; p <= (a->parity != KAON_EVEN); p++)
+    for (int64_t at = a->first; at < a->first + a->count; at++) {
+      const int64_t site = 2 * at + (parity_of((int)(2 * at)) != p);
+      double *record = a->psi + (a->alone ? at - a->first : site - 2 * a->first) * a->ncomp;
+      const int64_t block = at + (a->parity == KAON_FULL ? p * a->nblocks : 0);
+      const int64_t begin = (block * a->nrhs + a->column) * a->ncomp;
+      double *wide = (double *)a->vector.data + begin, value[24] = {0}, changed[24];
+      float *narrow = (float *)a->vector.data + begin;
+      for (int c = 0; c < a->ncomp; c++)
+        value[c] = import ? record[c] : a->precision == KAON_DOUBLE ? wide[c] : (double)narrow[c];
+      memcpy(changed, value, sizeof changed);
+      if (a->basis != NULL)
+        (import ? kaon_basis_enter : kaon_basis_leave)(a->basis, value, changed);
+      for (int c = 0; c < a->ncomp; c++)
+        if (!import)
+          record[c] = changed[c];
+        else if (a->precision == KAON_DOUBLE)
+          wide[c] = changed[c];
+        else
+          narrow[c] = (float)changed[c];
+    }
+}
+
+static void play_import(const kaon_launch *launch, const kaon_import_args *args) {
+  (void)launch;
+  play(args, 1);
+}
+
+static void play_export(const kaon_launch *launch, const kaon_import_args *args) {
+  (void)launch;
+  play(args, 0);
+}
+
+/* Calls of import and export in between go through chunks, as on a device. */
+static void device_begin(const setting *s) {
+  if (s->device != NULL) s->ctx->backend = s->device;
+}
+
+static void device_end(const setting *s) {
+  if (s->device != NULL) s->ctx->backend = s->own;
+}
+
+/* ---- orders ---- */
 
 /* Where an array has real c = (spin * 3 + colour) * 2 + (0 or 1) of a site of slice s. */
 static int index_of(const kaon_vector_layout *layout, int kind, int s, int site, int c) {
@@ -110,7 +159,9 @@ static void check_layout(const setting *s, int kind, kaon_parity parity, kaon_pr
   const int numbers = kind_sites[kind] * V * kind_reals[kind];
   double norm2[2];
   arrange(layout, kind, parity, psi, NAN); /* sites of the other parity are not read */
+  device_begin(s);
   must(s->ctx, kaon_vector_import_ordered(v, 1, array, bytes, layout));
+  device_end(s);
   must(s->ctx, kaon_vector_import(w, 1, psi, layout->basis));
   memset(all, 0, sizeof all);
   memset(same, 0, sizeof same);
@@ -124,7 +175,9 @@ static void check_layout(const setting *s, int kind, kaon_parity parity, kaon_pr
   arrange(layout, kind, parity, same, 7);
   memcpy(all, array, sizeof all);
   for (int i = 0; i < MOST; i++) put(layout, array, i, 7);
+  device_begin(s);
   must(s->ctx, kaon_vector_export_ordered(v, 1, array, bytes, layout));
+  device_end(s);
   for (int i = 0; i < MOST; i++)
     if (get(layout, array, i) != get(layout, all, i))
       fail_msg("number %d is %g instead of %g (order %d, components %d, precision %d)", i,
@@ -134,32 +187,49 @@ static void check_layout(const setting *s, int kind, kaon_parity parity, kaon_pr
   kaon_vector_destroy(&w);
 }
 
-static void every_layout_is_its_formula(void **state) {
-  (void)state;
+static void check_layouts(const setting *s) {
   uint64_t seed = 5;
   for (int i = 0; i < MOST; i++) psi[i] = (double)(float)test_uniform(&seed);
+  for (int i = 0; i < 3 * 2 * 2 * 4 * 3 * KINDS; i++) {
+    kaon_vector_layout layout = KAON_VECTOR_LAYOUT_INIT;
+    layout.sites = (kaon_site_order)(i % 3);
+    layout.components = (kaon_component_order)(i / 3 % 2);
+    layout.precision = (kaon_precision)(i / 6 % 2);
+    layout.basis = (kaon_basis)(i / 12 % 4);
+    const kaon_parity parity = (kaon_parity)(i / 48 % 3);
+    const int kind = i / 144, precisions = s->device != NULL ? 2 : 3;
+    if (parity == KAON_FULL && layout.sites == KAON_SITES_ONE_PARITY) continue;
+    if (kind == STAGGERED && layout.basis != KAON_BASIS_UKQCD) continue;
+    check_layout(s, kind, parity, (kaon_precision)((i + i / 12) % precisions), &layout);
+  }
+}
+
+static void every_layout_is_its_formula(void **state) {
+  (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     setting s;
     if (machine_lacks(machine)) continue;
     open_setting(&s, machine);
-    for (int i = 0; i < 3 * 2 * 2 * 4 * 3 * KINDS; i++) {
-      kaon_vector_layout layout = KAON_VECTOR_LAYOUT_INIT;
-      layout.sites = (kaon_site_order)(i % 3);
-      layout.components = (kaon_component_order)(i / 3 % 2);
-      layout.precision = (kaon_precision)(i / 6 % 2);
-      layout.basis = (kaon_basis)(i / 12 % 4);
-      const kaon_parity parity = (kaon_parity)(i / 48 % 3);
-      const int kind = i / 144;
-      if (parity == KAON_FULL && layout.sites == KAON_SITES_ONE_PARITY) continue;
-      if (kind == STAGGERED && layout.basis != KAON_BASIS_UKQCD) continue;
-      check_layout(&s, kind, parity, (kaon_precision)((i + i / 12) % 3), &layout);
-    }
+    check_layouts(&s);
     close_setting(&s);
   }
 }
 
-/* Memory of an array is found by its parity's half: the odd half of a whole even-odd array is an
- * array of one parity. */
+static void a_device_gets_and_gives_every_layout(void **state) {
+  (void)state;
+  static const kaon_import_ops ops = {.import_values = play_import, .export_values = play_export};
+  setting s;
+  open_setting(&s, KAON_ISA_SCALAR);
+  kaon_backend device = *s.ctx->backend;
+  device.host_accessible = 0;
+  device.import_ops = &ops;
+  s.own = s.ctx->backend;
+  s.device = &device;
+  check_layouts(&s);
+  close_setting(&s);
+}
+
+/* The odd half of a whole even-odd array is an array of one parity. */
 static void halves_of_a_whole_array_are_arrays_of_one_parity(void **state) {
   (void)state;
   setting s;
@@ -284,6 +354,7 @@ static void numbers_that_cannot_be_stored_are_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_layout_is_its_formula),
+      cmocka_unit_test(a_device_gets_and_gives_every_layout),
       cmocka_unit_test(halves_of_a_whole_array_are_arrays_of_one_parity),
       cmocka_unit_test(gamma5_is_diagonal_in_the_chiral_basis),
       cmocka_unit_test(wrong_lengths_and_layouts_are_refused),
