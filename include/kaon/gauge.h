@@ -74,11 +74,12 @@ typedef struct kaon_link_factors {
   double factor[4];   /**< of the links of each direction: 1 if none, for example 1 / xi in space */
   int antiperiodic_t; /**< 1: the links U_t at t = L_t - 1 have the boundary's factor -1 */
 } kaon_link_factors;
-/** kaon_gauge_import() of links that were multiplied by `factors`. They are divided out before links
- * are compared with SU(3). Operators multiply their own: set the lattice's boundary and the
- * anisotropy of kaon_dirac_options. With several ranks the -1 belongs to those with the last slice
- * of the whole lattice; all pass the same `factors`. Collective. Errors: as for
- * kaon_gauge_import(); ARGUMENT also for a factor that is 0 or not finite. */
+/** kaon_gauge_import() of links that were multiplied by `factors`, which are divided out first.
+ *
+ * Operators multiply their own: set the lattice's boundary and the anisotropy of
+ * kaon_dirac_options. With several ranks L_t is that of the whole lattice, and all pass the same
+ * `factors`. Collective. Errors: as for kaon_gauge_import(); ARGUMENT also for a factor that is 0
+ * or not finite. */
 KAON_API kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_order order,
                                                kaon_precision host_precision,
                                                const void *const *arrays,

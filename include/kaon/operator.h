@@ -206,8 +206,9 @@ typedef struct kaon_even_odd_options {
  *
  * A solver that was made on the reduction accepts right-hand sides of either space. For one of M's
  * space it prepares the source, solves, reconstructs, and reports M's residual. Collective. Errors:
- * ARGUMENT, UNSUPPORTED (no such operator; temporal gauge with a given clover term), STALE, SINGULAR
- * (a clover block; with site and kappa csw), MEMORY, NOT_BUILT; in temporal gauge with 12 or 8 reals: UNITARITY, NOT_FINITE.
+ * ARGUMENT, UNSUPPORTED (no such operator; temporal gauge with a given clover term), STALE,
+ * SINGULAR (a clover block; with site and kappa csw), MEMORY, NOT_BUILT; in temporal gauge with 12
+ * or 8 reals: UNITARITY, NOT_FINITE.
  *
  * Sources: DeGrand, Comput. Phys. Commun. 52 (1988) 161; Jansen, Liu, Comput. Phys. Commun. 99
  * (1997) 221. */
@@ -226,8 +227,8 @@ KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_o
  * M with mu is refused: its site term is A + 2 i kappa mu gamma_5, with another determinant, and a
  * pair of flavours +-mu needs log det(A^2 + 4 kappa^2 mu^2). For det A make M with mu = 0.
  *
- * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (no clover term, mu not
- * 0, or no such operator), STALE, SINGULAR, MEMORY. */
+ * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (no clover term, mu
+ * not 0, or no such operator), STALE, SINGULAR, MEMORY. */
 KAON_API kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
                                               int64_t *negative);
 
