@@ -110,8 +110,8 @@ KAON_API kaon_status kaon_dirac_create_clover(kaon_gauge *gauge, const kaon_dira
                                               const void *term, kaon_operator **M);
 /** Gives M another clover term, and takes the gauge field's present links: kaon_dirac_update() for
  * operators of kaon_dirac_create_clover(). All that was made from M follows; M may be any of them.
- * `order`, `host_precision` and `term` are as there. A term that is not finite changes nothing;
- * after any other failure M is STALE. Collective. Errors: those of kaon_dirac_update(); ARGUMENT,
+ * `order`, `host_precision` and `term` are as there. A refused term (ARGUMENT, NOT_FINITE) changes
+ * nothing; after other failures M may be STALE. Collective. Errors: those of kaon_dirac_update(); ARGUMENT,
  * NOT_FINITE; UNSUPPORTED (M was made in another way). */
 KAON_API kaon_status kaon_dirac_set_clover(kaon_operator *M, kaon_gauge_order order,
                                            kaon_precision host_precision, const void *term);
