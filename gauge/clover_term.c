@@ -51,6 +51,12 @@ static kaon_status singular(const kaon_lattice *lattice, int parity, double kapp
   const int64_t at = (int64_t)found[2];
   (void)kaon_lattice_site(lattice, parity, at / width, (int)(at % width), x);
   for (int mu = 0; mu < 4; mu++) x[mu] += lattice->origin[mu];
+  if (csw == 0)
+    return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
+                     "clover: the block at site (%d, %d, %d, %d) of the given term cannot be "
+                     "inverted: smallest pivot over largest element is %.3g; give another term, or "
+                     "take even_odd = none",
+                     x[0], x[1], x[2], x[3], found[1]);
   return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
                    "clover: the block at site (%d, %d, %d, %d) cannot be inverted at kappa = %g, "
                    "csw = %g (kappa csw = %g): smallest pivot over largest element is %.3g; take a "

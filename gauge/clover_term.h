@@ -16,7 +16,8 @@ typedef struct kaon_clover_det {
   int64_t negative; /* number of 6x6 blocks with det < 0 (two blocks a site) */
 } kaon_clover_det;
 /* Replaces blocks by their inverses. det: of the original blocks; NULL: not wanted. Collective.
- * Errors: SINGULAR (the message has the site, kappa and csw; the blocks are lost), MEMORY. */
+ * Errors: SINGULAR (the message has the site, kappa and csw; the blocks are lost), MEMORY. csw is 0
+ * for a term that was not made from links. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det);
 /* Stores blocks in `precision` in `to`. scale: only in half, a field of two floats a site, one a

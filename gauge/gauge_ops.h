@@ -29,16 +29,29 @@ typedef struct kaon_recode_args {
   void *narrow;
 } kaon_recode_args;
 
+/* What links of an array are multiplied by on import. */
+typedef struct kaon_link_scale {
+  double by[4];   /* links of each direction */
+  int negative_t; /* local t of the slice whose t links are also multiplied by -1; -1: none */
+} kaon_link_scale;
+
+static inline KAON_HD double kaon_link_scale_at(const kaon_link_scale *scale, const int site[4],
+                                                int mu) {
+  const double by = scale->by[mu];
+  return mu == 3 && site[3] == scale->negative_t ? -by : by;
+}
+
 /* Links between the wide field and an array in another code's order (lib/math/link_orders.h), both
  * in device memory. A backend whose memory the host reaches has no such kernel. Masked lanes are
  * left alone. */
 typedef struct kaon_reorder_args {
   const kaon_stencil *stencil;
-  int order;            /* kaon_gauge_order */
-  int array;            /* index among the order's arrays */
-  int take;             /* 1: memory to links; 0: back */
-  int single;           /* 1: memory holds floats */
-  int64_t first, count; /* matrices of the array; memory begins at the first */
+  int order;             /* kaon_gauge_order */
+  int array;             /* index among the order's arrays */
+  int take;              /* 1: memory to links; 0: back */
+  int single;            /* 1: memory holds floats */
+  kaon_link_scale scale; /* take */
+  int64_t first, count;  /* matrices of the array; memory begins at the first */
   void *memory;
   void *links[2];
 } kaon_reorder_args;

@@ -20,6 +20,7 @@ typedef struct caller_array {
   int array;
   int64_t matrices;
   size_t matrix_bytes;
+  kaon_link_scale scale; /* on import */
   void *memory;
 } caller_array;
 
@@ -53,13 +54,13 @@ static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_p
 
 /* ---- if the host reaches the links ---- */
 
-static void take_link(const caller_array *p, int64_t matrix, kaon_host_link link) {
+static void take_link(const caller_array *p, int64_t matrix, double scale, kaon_host_link link) {
   const int transposed = kaon_order_transposed(p->order);
   for (int c = 0; c < 18; c++) {
     const int64_t i = 18 * matrix + kaon_order_element(transposed, c);
-    *kaon_host_link_real(&link, c) = p->precision == KAON_DOUBLE
-                                         ? ((const double *)p->memory)[i]
-                                         : (double)((const float *)p->memory)[i];
+    *kaon_host_link_real(&link, c) =
+        scale * (p->precision == KAON_DOUBLE ? ((const double *)p->memory)[i]
+                                             : (double)((const float *)p->memory)[i]);
   }
 }
 
@@ -85,7 +86,7 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array 
                                    p->array, matrix, site);
     const kaon_host_link link = kaon_host_link_at(&host, site, mu);
     if (take)
-      take_link(p, matrix, link);
+      take_link(p, matrix, kaon_link_scale_at(&p->scale, site, mu), link);
     else
       give_link(p, matrix, link);
   }
@@ -118,6 +119,7 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_arra
                             .array = p->array,
                             .take = take,
                             .single = p->precision == KAON_SINGLE,
+                            .scale = p->scale,
                             .memory = side == KAON_SIDE_HOST ? room : p->memory,
                             .links = {wide->links[0], wide->links[1]}};
   for (int64_t first = 0; first < p->matrices && status == KAON_OK; first += piece) {
@@ -134,10 +136,13 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_arra
   return status;
 }
 
-/* Moves all arrays of an order. */
+/* Moves all arrays of an order. scale: on import; NULL: on export. */
 static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
-                        kaon_precision precision, void *const *arrays, kaon_side side, int take) {
+                        kaon_precision precision, void *const *arrays, kaon_side side,
+                        const kaon_link_scale *scale) {
+  const int take = scale != NULL;
   caller_array p = {.order = order, .precision = precision};
+  if (take) p.scale = *scale;
   p.matrices = 4 * wide->lattice->volume / kaon_order_arrays(order);
   p.matrix_bytes = 18 * kaon_precision_bytes(precision);
   for (; p.array < kaon_order_arrays(order); p.array++) {
@@ -145,6 +150,23 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
     KAON_TRY(wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
                                                           : pass_on_device(wide, &p, side, take));
   }
+  return KAON_OK;
+}
+
+/* What divides the factors out; NULL: none. */
+static kaon_status scale_of(const kaon_lattice *lattice, const kaon_link_factors *factors,
+                            kaon_link_scale *scale) {
+  *scale = (kaon_link_scale){{1, 1, 1, 1}, -1};
+  for (int mu = 0; mu < 4 && factors != NULL; mu++) {
+    scale->by[mu] = 1 / factors->factor[mu];
+    if (!isfinite(factors->factor[mu]) || !isfinite(scale->by[mu]))
+      return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
+                       "gauge import: the factor of direction %d is %g, but must be finite and not "
+                       "0; 1 means that there is none",
+                       mu, factors->factor[mu]);
+  }
+  if (factors != NULL && factors->antiperiodic_t)
+    scale->negative_t = lattice->global[3] - 1 - lattice->origin[3];
   return KAON_OK;
 }
 
@@ -156,13 +178,16 @@ static kaon_status check_any(const kaon_wide_links *wide) {
 }
 
 static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                                const void *const *arrays, kaon_side side, int any) {
+                                const void *const *arrays, kaon_side side,
+                                const kaon_link_factors *factors, int any) {
   KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  kaon_link_scale scale;
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
+  if (status == KAON_OK) status = scale_of(gauge->lattice, factors, &scale);
   /* On refusal, the field must stay unchanged. */
   if (status == KAON_OK) status = kaon_wide_create(gauge->lattice, &wide);
   if (status == KAON_OK)
-    status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
+    status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, &scale);
   status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */
   if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) kaon_replaced(gauge->revision, KAON_LINKS, NULL);
@@ -172,8 +197,10 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
 
 /* any: 1: matrices need not be SU(3). The values may be NaN, which the checks find by computing. */
 static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
-                          const void *const *arrays, kaon_side side, int any) {
-  KAON_RETURN_UNTRAPPED(gauge->ctx, import_links(gauge, order, precision, arrays, side, any));
+                          const void *const *arrays, kaon_side side,
+                          const kaon_link_factors *factors, int any) {
+  KAON_RETURN_UNTRAPPED(gauge->ctx,
+                        import_links(gauge, order, precision, arrays, side, factors, any));
 }
 
 static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
@@ -183,7 +210,7 @@ static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
       check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
   KAON_TRY(kaon_agree(gauge->ctx, status));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  return kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
+  return kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, NULL));
 }
 
 static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
@@ -194,7 +221,14 @@ static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays) {
   KAON_ENTER(KAON_OF(gauge), gauge);
-  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 0);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, NULL, 0);
+}
+
+kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_order order,
+                                      kaon_precision host_precision, const void *const *arrays,
+                                      const kaon_link_factors *factors) {
+  KAON_ENTER(KAON_OF(gauge), gauge, factors);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, factors, 0);
 }
 
 kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
@@ -204,7 +238,7 @@ kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
                      "gauge import: the field stores %d reals a link, but general matrices need "
                      "18; create it with KAON_RECONSTRUCT_18",
                      (int)gauge->reconstruct);
-  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 1);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, NULL, 1);
 }
 
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
@@ -216,7 +250,7 @@ kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
 kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
                                      kaon_precision precision, const void *const *arrays) {
   KAON_ENTER(KAON_OF(gauge), gauge);
-  return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE, 0);
+  return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE, NULL, 0);
 }
 
 kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,

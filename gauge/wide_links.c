@@ -155,8 +155,8 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
                      what, x[0], x[1], x[2], x[3], mu);
   return kaon_fail(wide->lattice->ctx, KAON_ERR_UNITARITY,
                    "%s: the link at site (%d, %d, %d, %d), mu = %d, is off SU(3) by %.3g, more "
-                   "than the allowed %.3g (boundary signs, staggered phases and anisotropy must "
-                   "not be multiplied in)",
+                   "than the allowed %.3g (if boundary signs or anisotropy are multiplied in, "
+                   "kaon_gauge_import_factors divides them out; staggered phases must not be)",
                    what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
 }
 

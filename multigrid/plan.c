@@ -31,11 +31,13 @@ static int merge(const kaon_context *ctx, int part[4], const int whole[4], int l
   return 1;
 }
 
-/* Fills in the aggregates of a level. 0: the lattice is too small for it. */
+/* Fills in the aggregates of a level. Below level 0, 2^4 sites are enough: larger aggregates, where 2
+ * divides no extent, would have too few vectors. 0: the lattice is too small for the level. */
 static int choose_block(const int part[4], const int whole[4], int level, int block[4]) {
   int64_t sites = 1;
   for (int mu = 0; mu < 4; mu++) {
-    if (block[mu] == 0) block[mu] = extent_of(part[mu], whole[mu], level);
+    const int enough = level > 0 && sites >= 16;
+    if (block[mu] == 0) block[mu] = enough ? 1 : extent_of(part[mu], whole[mu], level);
     sites *= block[mu];
   }
   return sites > 1;

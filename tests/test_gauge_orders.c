@@ -1,5 +1,6 @@
 /* test_gauge_orders.c - orders of links in an application's memory. Each means what
- * docs/conventions.md says, and links go through every order unchanged, bit by bit. */
+ * docs/conventions.md says, and links go through every order unchanged, bit by bit. Factors that an
+ * application has multiplied in are divided out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <math.h>
 #include <cmocka.h>
+
+#include <kaon/staggered.h>
 
 #include "tests/util/link_case.h"
 
@@ -174,11 +177,91 @@ static void orders_are_those_of_the_other_codes(void **state) {
   for_all_cases(LINKS_RANDOM, check_meaning);
 }
 
+/* ---- factors ---- */
+
+static const kaon_link_factors folded = {{0.25, 0.25, 0.25, 2}, 1};
+
+/* Any matrices: the case's links times `folded`. */
+static kaon_gauge *folded_links(dirac_case *c) {
+  const size_t volume = ref_volume(&c->L);
+  ref_complex *u = ref_new(ref_links_size(&c->L));
+  kaon_gauge *gauge = NULL;
+  for (size_t i = 0; i < ref_links_size(&c->L); i++) {
+    const size_t mu = i / 9 % 4, last = volume - volume / (size_t)c->L.n[3];
+    u[i] = folded.factor[mu] * (mu == 3 && i / 36 >= last ? -1 : 1) * c->u[i];
+  }
+  must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
+  must(c->ctx,
+       kaon_staggered_import_links(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
+  free(u);
+  return gauge;
+}
+
+static void check_factors(dirac_case *c) {
+  kaon_gauge *source = folded_links(c), *other = NULL;
+  must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &other));
+  const size_t count = 2 * ref_links_size(&c->L);
+  for (int order = 0; order < ORDERS; order++)
+    for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+      void *arrays[4];
+      void *room = take_arrays(c, order, p == KAON_DOUBLE ? 8 : 4, arrays);
+      must(c->ctx, kaon_gauge_export(source, order, p, arrays));
+      must(c->ctx,
+           kaon_gauge_import_factors(other, order, p, (const void *const *)arrays, &folded));
+      ref_complex *u = case_links(c, other);
+      for (size_t i = 0; i < count; i++) { /* powers of 2 and signs are exact */
+        const double expected = ((double *)c->u)[i];
+        assert_true(((double *)u)[i] == (p == KAON_DOUBLE ? expected : (double)(float)expected));
+      }
+      free(u), free(room);
+    }
+  printf("  factors are divided out in %d orders, double and float\n", ORDERS);
+  kaon_gauge_destroy(&source);
+  kaon_gauge_destroy(&other);
+}
+
+static void factors_are_divided_out(void **state) {
+  (void)state;
+  for_all_cases(LINKS_RANDOM, check_factors);
+}
+
+/* The check of SU(3) comes after the division, and names the function that divides. */
+static void wrong_factors_are_refused(void **state) {
+  (void)state;
+  static const int extents[4] = {4, 4, 2, 6};
+  dirac_case c;
+  assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 5));
+  kaon_gauge *source = folded_links(&c), *other = NULL;
+  kaon_link_factors wrong[] = {folded, folded, folded, folded};
+  wrong[0].antiperiodic_t = 0;
+  wrong[1].factor[2] = 0.5;
+  wrong[2].factor[3] = 0;
+  wrong[3].factor[0] = NAN;
+  void *arrays[4];
+  void *room = take_arrays(&c, KAON_ORDER_MILC, 8, arrays);
+  const void *const *in = (const void *const *)arrays;
+  must(c.ctx, kaon_gauge_export(source, KAON_ORDER_MILC, KAON_DOUBLE, arrays));
+  must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_12, &other));
+  must_refuse(c.ctx, KAON_ERR_UNITARITY,
+              kaon_gauge_import(other, KAON_ORDER_MILC, KAON_DOUBLE, in));
+  assert_non_null(strstr(kaon_last_error(c.ctx), "kaon_gauge_import_factors"));
+  for (int i = 0; i < 4; i++)
+    must_refuse(c.ctx, i < 2 ? KAON_ERR_UNITARITY : KAON_ERR_ARGUMENT,
+                kaon_gauge_import_factors(other, KAON_ORDER_MILC, KAON_DOUBLE, in, &wrong[i]));
+  must(c.ctx, kaon_gauge_import_factors(other, KAON_ORDER_MILC, KAON_DOUBLE, in, &folded));
+  kaon_gauge_destroy(&source);
+  kaon_gauge_destroy(&other);
+  free(room);
+  case_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(links_survive_every_order),
       cmocka_unit_test(a_field_of_several_pieces_is_whole),
       cmocka_unit_test(orders_are_those_of_the_other_codes),
+      cmocka_unit_test(factors_are_divided_out),
+      cmocka_unit_test(wrong_factors_are_refused),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -28,8 +28,8 @@ static struct {
   kaon_space *own_space;
   kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve, *rows, *closed_rows;
   kaon_gauge *own, *improved[2], *links, *fat, *naik;
-  kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *shell, *ic0,
-      *schwarz, *kaczmarz, *multigrid;
+  kaon_operator *dirac, *clover, *given, *reduced, *staggered, *laplace, *normal, *chebyshev,
+      *shell, *ic0, *schwarz, *kaczmarz, *multigrid;
   kaon_matrix *matrix, *closed;
   kaon_solver *solver, *relaxation;
   kaon_multishift *shifts;
@@ -52,6 +52,7 @@ static struct {
   kaon_rational rational;
   kaon_fatten_coefficients coefficients;
   kaon_gauge_content content;
+  kaon_link_factors factors;
   kaon_file_format format;
   kaon_csr_arrays csr;
   kaon_triplet_arrays triplets;
@@ -228,6 +229,7 @@ static void make_gauges(void) {
   for (int i = 0; i < 2; i++)
     must(NULL, kaon_gauge_create(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &w.improved[i]));
   must(NULL, kaon_fatten(w.own, NULL, w.improved[0], w.improved[1], NULL));
+  w.factors = (kaon_link_factors){{1, 1, 1, 1}, 0};
   w.links = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w.fat = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w.naik = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
@@ -288,6 +290,8 @@ static void make_operators(void) {
   d.mu = 0.1;
   OPERATOR(kaon_dirac_create(w.own, &d, made));
   d = (kaon_dirac_options)KAON_DIRAC_OPTIONS_INIT;
+  OPERATOR(kaon_dirac_create_clover(w.own, &d, KAON_ORDER_NATURAL, KAON_DOUBLE, w.numbers, made));
+  w.given = LAST;
   d.precision = KAON_HALF;
   OPERATOR(kaon_dirac_create(w.own, &d, made));
   OPERATOR(kaon_staggered_create(w.own, NULL, NULL, made));

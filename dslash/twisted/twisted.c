@@ -30,13 +30,13 @@ static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode 
                           .p = t->b,
                           .q = t->b * twist,
                           .x = kaon_view_of(t->x)};
-  if (family->csw != 0) {
+  if (kaon_has_clover(family)) {
     args.term = blocks->data;
     args.term_scale = blocks->scale;
   }
   if (t->kind == KAON_SITE_TERM) return args;
   args.q = -args.q;
-  if (family->csw != 0) {
+  if (kaon_has_clover(family)) {
     args.after = square->data;
     args.after_scale = square->scale;
   } else {
@@ -86,7 +86,7 @@ static kaon_status hop(const kaon_fields *fields, int parity, kaon_mode mode,
   const kaon_pass gate = kaon_pass_gate_only(pass);
   kaon_fused bare = {.a = fused->a, .x = fused->x, .b = fused->b, .stencil = fused->stencil};
   site_term t = {.b = 1, .kind = fused->kind};
-  if (kaon_dirac_family_of(fields)->csw == 0 || fused->on == KAON_SITE_NOWHERE ||
+  if (!kaon_has_clover(kaon_dirac_family_of(fields)) || fused->on == KAON_SITE_NOWHERE ||
       fused->kind == KAON_SITE_TERM)
     return kaon_spinor_hop(fields, parity, mode, fused, in, out, pass);
   if (fused->on == KAON_SITE_ON_HOP) { /* out = D in, then a x + b T^-1 out */
@@ -99,7 +99,7 @@ static kaon_status hop(const kaon_fields *fields, int parity, kaon_mode mode,
 
 /* T^-1 of a site takes both kinds of blocks. */
 static kaon_status fill_sites(kaon_fields *fields, unsigned sites) {
-  if (kaon_dirac_family_of(fields)->csw == 0) return KAON_OK;
+  if (!kaon_has_clover(kaon_dirac_family_of(fields))) return KAON_OK;
   for (int p = 0; p < 2; p++)
     if (sites & kaon_site_bit(KAON_SITE_INVERSE, p)) sites |= kaon_site_bit(KAON_SITE_TERM, p);
   return kaon_clover_fill(fields, sites);
@@ -111,7 +111,7 @@ static kaon_status fill_sites(kaon_fields *fields, unsigned sites) {
 static kaon_cost cost(const kaon_fields *fields, kaon_form form, int columns) {
   const kaon_cost plain = kaon_spinor_cost(fields, form, columns);
   const int hops = kaon_form_hops(form), symmetric = form == KAON_FORM_SYMMETRIC;
-  const int blocks = kaon_dirac_family_of(fields)->csw != 0 && hops == 2 ? 1 + symmetric : 0;
+  const int blocks = kaon_has_clover(kaon_dirac_family_of(fields)) && hops == 2 ? 1 + symmetric : 0;
   const double scale = fields->precision == KAON_HALF ? 4 : 0;
   const double size = KAON_CLOVER_REALS * (double)kaon_precision_bytes(fields->precision) + scale;
   const double pays = blocks > 0 ? 96 : 0; /* of a Schur complement of Wilson's with blocks */
@@ -132,6 +132,7 @@ const kaon_action kaon_twisted_action = {
     .fill = kaon_dirac_fill,
     .fill_sites = fill_sites,
     .release_fields = kaon_dirac_fields_release,
+    .release_family = kaon_dirac_family_release,
     .hop = hop,
     .site = site,
     .halos = kaon_spinor_halos,

@@ -1,8 +1,8 @@
 /* clover.c - the clover blocks of a set of fields: fills them, and computes determinant and
- * diagonal. Blocks are built, inverted and their determinants taken in double, from the most
- * precise links there are. This is done one parity at a time, then the blocks are rounded.
- * Temporary memory is one parity's blocks and, for single or half in the temporal gauge, the
- * rotated links in double. */
+ * diagonal. Blocks are built from the most precise links there are, or copied from the
+ * application's term. They are inverted and their determinants taken in double, one parity at a
+ * time; then they are rounded. Temporary memory is one parity's blocks and, for single or half in
+ * the temporal gauge, the rotated links in double. */
 #include <stdlib.h>
 
 #include "dslash/wilson/wilson.h"
@@ -57,14 +57,23 @@ static kaon_status store(kaon_dirac_fields *fields, kaon_site_kind kind, int par
   return kaon_clover_term_store(family->lattice, from, fields->base.precision, to->data, to->scale);
 }
 
-/* Puts A into `work`: copied from another set, or built. */
+/* Puts A into `work`: the application's, or built from `links`. */
+static kaon_status make_term(const kaon_dirac_family *family, int parity, const kaon_gauge *links,
+                             double *work) {
+  const double *given = family->given[parity];
+  if (given != NULL)
+    return kaon_clover_term_store(family->base.lattice, given, KAON_DOUBLE, work, NULL);
+  return kaon_clover_term_build(links, parity, family->kappa, family->csw, family->electric, work);
+}
+
+/* The same, or copied from another set. */
 static kaon_status term_into(const kaon_dirac_fields *fields, int parity, const kaon_gauge *links,
                              double *work) {
   const kaon_dirac_family *family = kaon_dirac_family_of(&fields->base);
   const double *have = blocks_in_double(fields, KAON_SITE_TERM, parity);
   if (have != NULL)
     return kaon_clover_term_store(family->base.lattice, have, KAON_DOUBLE, work, NULL);
-  return kaon_clover_term_build(links, parity, family->kappa, family->csw, family->electric, work);
+  return make_term(family, parity, links, work);
 }
 
 static kaon_status fill_parity(kaon_dirac_fields *fields, int parity, unsigned wanted,
@@ -120,8 +129,7 @@ kaon_status kaon_dirac_family_det(const kaon_dirac_family *family, kaon_parity p
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     kaon_clover_det part = {0, 0};
     if (parity != KAON_FULL && (int)parity != p) continue;
-    status = kaon_clover_term_build(family->base.links[0], p, family->kappa, family->csw,
-                                    family->electric, work);
+    status = make_term(family, p, family->base.links[0], work);
     if (status == KAON_OK)
       status =
           kaon_clover_term_invert(family->base.lattice, p, family->kappa, family->csw, work, &part);
@@ -168,8 +176,7 @@ kaon_status kaon_clover_diagonal(const kaon_family *base, double *psi) {
   if (status == KAON_OK) status = get_work(base, &work);
   status = kaon_agree(ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
-    status = kaon_clover_term_build(base->links[0], p, family->kappa, family->csw, family->electric,
-                                    work);
+    status = make_term(family, p, base->links[0], work);
     if (status == KAON_OK) status = ctx->backend->memory->to_host(ctx, host, work, bytes);
     if (status == KAON_OK) scatter_diagonal(base->lattice, p, host, psi);
   }

@@ -36,7 +36,7 @@ static double traffic(const kaon_fields *fields, int clover, int columns, int sp
  * 3792. Links are read once for all columns. */
 kaon_cost kaon_spinor_cost(const kaon_fields *fields, kaon_form form, int columns) {
   const int hops = kaon_form_hops(form);
-  const int clover = kaon_dirac_family_of(fields)->csw != 0;
+  const int clover = kaon_has_clover(kaon_dirac_family_of(fields));
   const double rest = hops == 2 && clover ? 144 : 48;
   return (kaon_cost){.flops = hops * (1320 + (clover ? 504.0 : 0)) + rest,
                      .bytes = hops * (traffic(fields, clover, columns, 2) / columns)};
@@ -137,7 +137,7 @@ static kaon_status launch(spinor_call *c, int columns) {
 static void site_numbers(const kaon_dirac_family *family, kaon_mode mode, kaon_site_kind kind,
                          double *p, double *q) {
   const double twist = mode == KAON_DAGGER ? -family->twist : family->twist;
-  const int inverse = kind == KAON_SITE_INVERSE && family->csw == 0;
+  const int inverse = kind == KAON_SITE_INVERSE && !kaon_has_clover(family);
   *p = inverse ? 1 / (1 + twist * twist) : 1;
   *q = inverse ? -twist * *p : twist;
 }
@@ -152,7 +152,7 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
   kaon_dirac_family *family = kaon_dirac_family_of(fields);
   const kaon_blocks *blocks = &kaon_dirac_fields_of(fields)->blocks[fused->kind][parity];
   const double space = family->anisotropy;
-  const int clover = family->csw != 0 ? fused->on : KAON_SITE_NOWHERE;
+  const int clover = kaon_has_clover(family) ? fused->on : KAON_SITE_NOWHERE;
   const int on_x = (fused->on & KAON_SITE_ON_X) != 0, on_hop = (fused->on & KAON_SITE_ON_HOP) != 0;
   double number, twist;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;

@@ -10,6 +10,7 @@ typedef struct reorder_call {
   kaon_stencil stencil;
   int order, array;
   int64_t first, count;
+  kaon_link_scale scale;
   void *memory;
   void *links[2];
 } reorder_call;
@@ -31,9 +32,11 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   double *block = sites_link_block(st, parity ? a.links[1] : a.links[0], rank, mu);
   const int lane = (int)(rank % KAON_LANES);
   if (TAKE) {
+    const double scale = kaon_link_scale_at(&a.scale, x, mu);
     records_read<T, 18>(record, room[threadIdx.x / 32], value);
 #pragma unroll
-    for (int c = 0; c < 18; c++) u[c] = transposed ? value[kaon_order_element(1, c)] : value[c];
+    for (int c = 0; c < 18; c++)
+      u[c] = scale * (transposed ? value[kaon_order_element(1, c)] : value[c]);
     if (record != NULL) site_write<double, 18>(block, lane, u);
   } else {
     site_read<double, 18>(block, lane, u);
@@ -61,6 +64,7 @@ extern "C" void KAON_EXPORT(kaon_links_reorder)(const kaon_launch *launch,
   a.array = args->array;
   a.first = args->first;
   a.count = args->count;
+  a.scale = args->scale;
   a.memory = args->memory;
   for (int p = 0; p < 2; p++) a.links[p] = args->links[p];
   if (args->single)

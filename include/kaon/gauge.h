@@ -69,6 +69,21 @@ KAON_API uint64_t kaon_gauge_revision(const kaon_gauge *gauge);
  * MEMORY, NOT_BUILT, DEVICE. */
 KAON_API kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                                        kaon_precision host_precision, const void *const *arrays);
+/** Numbers that an application has multiplied into its links. Fixed size. */
+typedef struct kaon_link_factors {
+  double factor[4];   /**< of the links of each direction: 1 if none, for example 1 / xi in space */
+  int antiperiodic_t; /**< 1: the links U_t at t = L_t - 1 have the boundary's factor -1 */
+} kaon_link_factors;
+/** kaon_gauge_import() of links that were multiplied by `factors`, which are divided out first.
+ *
+ * Operators multiply their own: set the lattice's boundary and the anisotropy of
+ * kaon_dirac_options. With several ranks L_t is that of the whole lattice, and all pass the same
+ * `factors`. Collective. Errors: as for kaon_gauge_import(); ARGUMENT also for a factor that is 0
+ * or not finite. */
+KAON_API kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_order order,
+                                               kaon_precision host_precision,
+                                               const void *const *arrays,
+                                               const kaon_link_factors *factors);
 /** Writes links to host memory, as kaon_gauge_import() reads them. Collective. Errors: ARGUMENT
  * (also: memory of a device), MEMORY, NOT_BUILT, DEVICE. */
 KAON_API kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,

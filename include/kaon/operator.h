@@ -89,6 +89,33 @@ typedef struct kaon_dirac_options {
  * NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals of links off SU(3)). */
 KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                                        kaon_operator **M);
+/** kaon_dirac_create() with a clover term A of the application in place of one made from links.
+ *
+ * - `options`: as there, with csw = 0; NULL: the defaults
+ * - `order`: of sites. KAON_ORDER_NATURAL: lexicographic; KAON_ORDER_MILC: even sites first
+ * - `host_precision`: KAON_DOUBLE or KAON_SINGLE, the type of the reals
+ * - `term`: 72 reals a site in host memory, two blocks of 36. With several ranks it has this rank's
+ *   part. It is copied
+ *
+ * A contains the 1 and the coefficient. Its blocks are Hermitian 6x6 matrices, on spins 0, 1 and on
+ * spins 2, 3 of KAON_BASIS_DEGRAND_ROSSI, with index 3 spin + colour. A block is stored as 6
+ * diagonal reals, then 15 complex elements below the diagonal, column by column: (1,0), (2,0) to
+ * (5,0), (2,1) and so on. This is QUDA's packed order.
+ *
+ * M becomes STALE when the links change, until kaon_dirac_set_clover(). It has no reduction in
+ * temporal gauge. Collective. Errors: those of kaon_dirac_create(); NOT_FINITE also for a number of
+ * the term, with its site; ARGUMENT also for csw other than 0, and for memory of a device. */
+KAON_API kaon_status kaon_dirac_create_clover(kaon_gauge *gauge, const kaon_dirac_options *options,
+                                              kaon_gauge_order order, kaon_precision host_precision,
+                                              const void *term, kaon_operator **M);
+/** Gives M another clover term, and takes the gauge field's present links: kaon_dirac_update() for
+ * operators of kaon_dirac_create_clover(). All that was made from M follows; M may be any of them.
+ * `order`, `host_precision` and `term` are as there. A refused term (ARGUMENT, NOT_FINITE) changes
+ * nothing; after other failures M may be STALE. Collective. Errors: those of kaon_dirac_update(); ARGUMENT,
+ * NOT_FINITE; UNSUPPORTED (M was made in another way). */
+KAON_API kaon_status kaon_dirac_set_clover(kaon_operator *M, kaon_gauge_order order,
+                                           kaon_precision host_precision, const void *term);
+
 /** Options of domain-wall operators. */
 typedef struct kaon_domain_wall_options {
   size_t size;
@@ -126,7 +153,7 @@ KAON_API kaon_status kaon_domain_wall_create(kaon_gauge *gauge,
  * that was made from it (reductions, copies in other precisions inside solvers). M may be any of
  * them. After a failure all of them are STALE. Collective. Errors: ARGUMENT, STALE (links of
  * kaon_fatten() whose thin links changed), SINGULAR, UNITARITY, NOT_FINITE, MEMORY, UNSUPPORTED (no
- * such operator). */
+ * such operator, or one that needs kaon_dirac_set_clover()). */
 KAON_API kaon_status kaon_dirac_update(kaon_operator *M);
 
 /** Hopping term on the sites x of `parity`:
@@ -173,13 +200,15 @@ typedef struct kaon_even_odd_options {
         KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0                                      \
   }
 
-/** Creates the even-odd reduction of M, which comes from kaon_dirac_create() and is retained.
+/** Creates the even-odd reduction of M, which comes from kaon_dirac_create() or
+ * kaon_dirac_create_clover() and is retained.
  * `options` NULL: the defaults.
  *
  * A solver that was made on the reduction accepts right-hand sides of either space. For one of M's
  * space it prepares the source, solves, reconstructs, and reports M's residual. Collective. Errors:
- * ARGUMENT, UNSUPPORTED (no such operator), STALE, SINGULAR (a clover block; with site and kappa
- * csw), MEMORY, NOT_BUILT; in temporal gauge with 12 or 8 reals: UNITARITY, NOT_FINITE.
+ * ARGUMENT, UNSUPPORTED (no such operator; temporal gauge with a given clover term), STALE,
+ * SINGULAR (a clover block; with site and kappa csw), MEMORY, NOT_BUILT; in temporal gauge with 12
+ * or 8 reals: UNITARITY, NOT_FINITE.
  *
  * Sources: DeGrand, Comput. Phys. Commun. 52 (1988) 161; Jansen, Liu, Comput. Phys. Commun. 99
  * (1997) 221. */
@@ -189,7 +218,7 @@ KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_o
 /** Determinant of the clover term A on the sites of `parity` (KAON_FULL: all). It is
  * real: det A = (-1)^negative exp(logdet).
  *
- * - `M`: from kaon_dirac_create(), or a reduction of it
+ * - `M`: from kaon_dirac_create(), kaon_dirac_create_clover(), or a reduction of it
  * - `logdet`: log |det A|, summed over sites. An even number of flavours needs no more
  * - `negative`: number of 6x6 blocks, two a site, with a negative determinant. An odd number of
  *   flavours needs it: unless it is 0, roots and rational approximations of det A mean nothing on
@@ -198,8 +227,8 @@ KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_o
  * M with mu is refused: its site term is A + 2 i kappa mu gamma_5, with another determinant, and a
  * pair of flavours +-mu needs log det(A^2 + 4 kappa^2 mu^2). For det A make M with mu = 0.
  *
- * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, mu not 0,
- * or no such operator), STALE, SINGULAR, MEMORY. */
+ * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (no clover term, mu
+ * not 0, or no such operator), STALE, SINGULAR, MEMORY. */
 KAON_API kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
                                               int64_t *negative);
 

@@ -275,6 +275,84 @@ static void check_vector_orders(const partition_side *s, kaon_parity parity) {
   free(ordered);
 }
 
+/* Links that were multiplied by factors; the ranks with the last slice also have the boundary's
+ * sign, and undo it. */
+static void check_factors(const partition_side *s) {
+  static const kaon_link_factors factors = {{0.5, 0.5, 0.5, 1}, 1};
+  const kaon_lattice *l = s->lattice;
+  const size_t all = (size_t)l->volume * 72, slice = all / (size_t)l->extents[3];
+  double *natural = malloc(all * sizeof *natural), *other = malloc(all * sizeof *other);
+  kaon_gauge *again = NULL;
+  assert_true(natural != NULL && other != NULL);
+  must(s->ctx, kaon_gauge_export(s->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){natural}));
+  for (size_t i = 0; i < all; i++) {
+    const int mu = (int)(i / 18 % 4), t = l->origin[3] + (int)(i / slice);
+    other[i] = factors.factor[mu] * (mu == 3 && t == l->global[3] - 1 ? -1 : 1) * natural[i];
+  }
+  must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &again));
+  must(s->ctx, kaon_gauge_import_factors(again, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                         (const void *[]){other}, &factors));
+  must(s->ctx, kaon_gauge_export(again, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){other}));
+  assert_memory_equal(other, natural, all * sizeof *other);
+  kaon_gauge_destroy(&again);
+  free(natural);
+  free(other);
+}
+
+/* Number in MILC's order of site i in the natural one. */
+static int64_t milc_number(const kaon_lattice *l, int64_t i) {
+  const int *n = l->extents, *o = l->origin;
+  const int64_t sum = i % n[0] + i / n[0] % n[1] + i / n[0] / n[1] % n[2] + i / n[0] / n[1] / n[2];
+  return (sum + o[0] + o[1] + o[2] + o[3]) % 2 * l->stencil.sites[0] + i / 2;
+}
+
+/* y = S x of the asymmetric reduction with a clover term that is a function of the global site. */
+static double *with_given_clover(const partition_side *s) {
+  const kaon_lattice *l = s->lattice;
+  const kaon_even_odd_options form = {sizeof form, KAON_OPTIONS_VERSION(KAON_OPTIONS_EVEN_ODD, 1),
+                                      KAON_EVEN_ODD_ASYMMETRIC, KAON_EVEN, 0};
+  double *term = malloc((size_t)l->volume * 72 * sizeof *term);
+  double *y = calloc((size_t)l->volume * 24, sizeof *y);
+  kaon_operator *M = NULL, *S = NULL;
+  kaon_vector *out = NULL;
+  assert_true(term != NULL && y != NULL);
+  for (int64_t i = 0; i < l->volume; i++)
+    for (int c = 0; c < 72; c++) /* diagonally dominant: 10 elements of at most 0.05 a row */
+      term[72 * milc_number(l, i) + c] =
+          (c % 36 < 6) + 0.05 * sin((double)(72 * partition_site(l, i) + c));
+  must(s->ctx, kaon_dirac_create_clover(s->gauge, NULL, KAON_ORDER_MILC, KAON_DOUBLE, term, &M));
+  must(s->ctx, kaon_dirac_even_odd(M, &form, &S));
+  kaon_vector *in = partition_noise(s, KAON_EVEN, KAON_DOUBLE, 1, 5);
+  must(s->ctx, kaon_vector_create(s->ctx, kaon_operator_space(S), KAON_DOUBLE, 1, &out));
+  must(s->ctx, kaon_operator_apply(S, KAON_PLAIN, in, out));
+  must(s->ctx, kaon_vector_export(out, 0, y, KAON_BASIS_UKQCD));
+  /* a term that one rank alone cannot take is refused on all */
+  if (l->volume == l->global_volume || world_rank() == world_size() - 1) term[71] = NAN;
+  must_refuse(s->ctx, KAON_ERR_NOT_FINITE,
+              kaon_dirac_set_clover(M, KAON_ORDER_MILC, KAON_DOUBLE, term));
+  kaon_vector_destroy(&in);
+  kaon_vector_destroy(&out);
+  kaon_operator_destroy(&S);
+  kaon_operator_destroy(&M);
+  free(term);
+  return y;
+}
+
+/* Two hops of 8 products of 3, and two blocks of 6. */
+static void check_given_clover(const partition_pair *pair) {
+  double *whole = with_given_clover(&pair->whole), *part = with_given_clover(&pair->part);
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < pair->part.lattice->volume; i++)
+    for (int c = 0; c < 24; c++) {
+      const double y = whole[24 * partition_site(pair->part.lattice, i) + c];
+      worst = larger(worst, fabs(y - part[24 * i + c]));
+      largest = larger(largest, fabs(y));
+    }
+  test_below("a given clover term, over the largest number", worst / largest, 160 * 0x1p-53);
+  free(whole);
+  free(part);
+}
+
 static void arrays_of_applications(void **state) {
   (void)state;
   for (int i = 0; i < SHAPES; i++) {
@@ -283,6 +361,8 @@ static void arrays_of_applications(void **state) {
     check_even_odd(&pair.part, KAON_ORDER_QDP);
     check_even_odd(&pair.part, KAON_ORDER_MILC);
     check_openqcd(&pair.part);
+    check_factors(&pair.part);
+    check_given_clover(&pair);
     for (int p = 0; p < 2; p++) check_one_parity(&pair.part, (kaon_parity)p);
     for (int p = 0; p < 3; p++) check_vector_orders(&pair.part, (kaon_parity)p);
     partition_close(&pair);
