@@ -63,11 +63,6 @@ typedef struct column {
   const int *in_extents; /* reading: of the record */
 } column;
 
-static int64_t local_index(const kaon_lattice *l, const int x[4]) {
-  const int *n = l->extents;
-  return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
-}
-
 static kaon_status column_open(const kaon_vector *v, column *c) {
   *c = (column){.lattice = v->space->lattice, .reals = v->space->ncomp};
   c->part = calloc((size_t)c->lattice->volume * (size_t)c->reals, sizeof *c->part);
@@ -87,7 +82,8 @@ static void put_site(void *sink, int64_t number, const double *values) {
     x[mu] -= l->origin[mu];
     if (x[mu] < 0 || x[mu] >= l->extents[mu]) return;
   }
-  memcpy(c->part + local_index(l, x) * c->reals, values, (size_t)c->reals * sizeof *values);
+  memcpy(c->part + kaon_site_index(l->extents, x) * c->reals, values,
+         (size_t)c->reals * sizeof *values);
 }
 
 static kaon_status read_column(kaon_scidac_scan *scan, column *c, kaon_vector *v, int k) {
@@ -147,7 +143,7 @@ kaon_status kaon_bases_read(kaon_multigrid *mg, const char *path) {
 
 static void local_site(const void *user, const int site[4], double *values) {
   const column *c = user;
-  memcpy(values, c->part + local_index(c->lattice, site) * c->reals,
+  memcpy(values, c->part + kaon_site_index(c->lattice->extents, site) * c->reals,
          (size_t)c->reals * sizeof *values);
 }
 

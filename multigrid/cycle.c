@@ -13,7 +13,9 @@
 
 /* ---- rooms ---- */
 
+/* gone NULL: nothing. */
 static void release_room(kaon_cycle_room *gone) {
+  if (gone == NULL) return;
   kaon_operator_destroy(&gone->smoother);
   kaon_operator_destroy(&gone->below);
   kaon_vector_destroy(&gone->start);
@@ -96,16 +98,18 @@ static kaon_status take(kaon_mg_level *level, kaon_cycle_room *room) {
 kaon_status kaon_cycle_room_get(kaon_mg_level *level, int columns, kaon_cycle_room **room) {
   for (*room = level->rooms; *room != NULL; *room = (*room)->next)
     if ((*room)->columns == columns) return KAON_OK;
-  kaon_cycle_room *made = *room = calloc(1, sizeof *made);
-  KAON_TRY(KAON_AGREE_MEMORY(level->ctx, made != NULL, "multigrid: out of host memory"));
-  made->columns = columns;
-  const kaon_status status = take(level, made);
+  kaon_cycle_room *made = calloc(1, sizeof *made);
+  kaon_status status = KAON_AGREE_MEMORY(level->ctx, made != NULL, "multigrid: out of host memory");
+  if (status == KAON_OK) {
+    made->columns = columns;
+    status = take(level, made);
+  }
   if (status != KAON_OK) {
     release_room(made);
     return status;
   }
   made->next = level->rooms;
-  level->rooms = made;
+  *room = level->rooms = made;
   return KAON_OK;
 }
 
@@ -215,7 +219,6 @@ kaon_status kaon_cycle_create(kaon_mg_level *level) {
       (kaon_operator){
           .ops = &cycle_ops, .ctx = A->ctx, .space = A->space, .precision = A->precision},
       sizeof level);
-  KAON_TRY(KAON_AGREE_MEMORY(level->ctx, level->K != NULL, "multigrid: out of host memory"));
-  *(kaon_mg_level **)level->K->self = level;
-  return KAON_OK;
+  if (level->K != NULL) *(kaon_mg_level **)level->K->self = level;
+  return KAON_AGREE_MEMORY(level->ctx, level->K != NULL, "multigrid: out of host memory");
 }

@@ -42,7 +42,9 @@ static const kaon_coarse_ops *kernels_of(const kaon_context *ctx, kaon_precision
 
 /* ---- rooms ---- */
 
+/* gone NULL: nothing. */
 static void release_room(kaon_context *ctx, dense_room *gone) {
+  if (gone == NULL) return;
   kaon_rank_gather_destroy(&gone->gather);
   kaon_pool_release(ctx, gone->whole);
   free(gone);
@@ -63,9 +65,11 @@ static kaon_status get_room(kaon_operator *K, int columns, dense_room **room) {
   for (*room = self->rooms; *room != NULL; *room = (*room)->next)
     if ((*room)->columns == columns) return KAON_OK;
   dense_room *made = calloc(1, sizeof *made);
-  KAON_TRY(KAON_AGREE_MEMORY(K->ctx, made != NULL, "dense inverse: out of host memory"));
-  made->columns = columns;
-  const kaon_status status = take(K, made);
+  kaon_status status = KAON_AGREE_MEMORY(K->ctx, made != NULL, "dense inverse: out of host memory");
+  if (status == KAON_OK) {
+    made->columns = columns;
+    status = take(K, made);
+  }
   if (status != KAON_OK) {
     release_room(K->ctx, made);
     return status;
@@ -223,9 +227,10 @@ static kaon_status make(const kaon_space *space, kaon_precision precision, int64
   kaon_operator *K = kaon_operator_new(
       (kaon_operator){.ops = &dense_ops, .ctx = ctx, .space = space, .precision = precision},
       sizeof(dense_level));
-  KAON_TRY(KAON_AGREE_MEMORY(ctx, K != NULL, "dense inverse: out of host memory"));
-  dense_level *self = K->self;
-  kaon_status status = kaon_vector_create(ctx, space, precision, (int)rows, &self->matrix);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, K != NULL, "dense inverse: out of host memory");
+  dense_level *self = K != NULL ? K->self : NULL;
+  if (status == KAON_OK)
+    status = kaon_vector_create(ctx, space, precision, (int)rows, &self->matrix);
   if (status == KAON_OK) status = kaon_agree(ctx, make_orders(space, self));
   if (status == KAON_OK)
     status = kaon_agree(
@@ -263,8 +268,8 @@ static kaon_status fill(const kaon_operator *K, const kaon_coarse_links *links,
   const dense_level *self = K->self;
   kaon_dense_info unused;
   kaon_dense_matrix matrix;
-  KAON_TRY(kaon_dense_matrix_assemble(links, &matrix));
-  kaon_status status = kaon_dense_matrix_invert(&matrix, info != NULL ? info : &unused);
+  kaon_status status = kaon_agree(K->ctx, kaon_dense_matrix_assemble(links, &matrix));
+  if (status == KAON_OK) status = kaon_dense_matrix_invert(&matrix, info != NULL ? info : &unused);
   if (status == KAON_OK) status = kaon_dense_matrix_store(&matrix, self->matrix);
   kaon_dense_matrix_free(&matrix);
   return kaon_agree(K->ctx, status);

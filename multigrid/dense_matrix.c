@@ -27,7 +27,7 @@ static size_t bytes_of(const kaon_dense_matrix *m) {
 static kaon_status take_elements(const kaon_dense_matrix *m, double **element) {
   kaon_context *ctx = m->lattice->ctx;
   void *made = NULL;
-  const kaon_status status = ctx->backend->memory->allocate(ctx, bytes_of(m), &made);
+  const kaon_status status = kaon_memory_allocate(ctx, bytes_of(m), &made);
   *element = made;
   if (status != KAON_ERR_MEMORY) return status;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
@@ -123,18 +123,33 @@ kaon_status kaon_dense_matrix_store(const kaon_dense_matrix *m, kaon_vector *v) 
   return KAON_OK;
 }
 
-/* Every rank sends its rows, which are contiguous for each site, to all. With several ranks the host
- * reaches the memory. */
+/* The rows of one site, from the rank that holds them to all. host: room for them where the host does
+ * not reach the matrix, else NULL. */
+static kaon_status share_site(const kaon_dense_matrix *m, int64_t site, int rank, double *host) {
+  kaon_context *ctx = m->lattice->ctx;
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  const int64_t of_site = 2 * m->numbers * m->rows;
+  const size_t bytes = (size_t)of_site * sizeof *m->element;
+  double *rows = m->element + site * of_site, *sent = host != NULL ? host : rows;
+  const int mine = ctx->comm->rank == rank;
+  if (host != NULL && mine) KAON_TRY(memory->to_host(ctx, host, rows, bytes));
+  KAON_TRY(ctx->comm->ops->broadcast(ctx->comm, sent, bytes, rank));
+  return host != NULL && !mine ? memory->to_device(ctx, rows, host, bytes) : KAON_OK;
+}
+
+/* Every rank sends its rows, which are contiguous for each site, to all. */
 static kaon_status share_rows(const kaon_dense_matrix *m) {
   const kaon_lattice *l = m->lattice;
-  kaon_comm *comm = l->ctx->comm;
-  const int64_t of_site = 2 * m->numbers * m->rows;
-  for (int rank = 0; rank < comm->ranks && comm->ranks > 1; rank++)
-    for (int64_t local = 0; local < l->volume; local++) {
-      const int64_t site = kaon_dense_matrix_site(l, rank, local, KAON_DIRS);
-      KAON_TRY(comm->ops->broadcast(comm, m->element + site * of_site,
-                                    (size_t)of_site * sizeof *m->element, rank));
-    }
+  kaon_context *ctx = l->ctx;
+  const size_t bytes = 2 * (size_t)m->numbers * (size_t)m->rows * sizeof(double);
+  const int staged = !ctx->backend->host_accessible;
+  if (ctx->comm->ranks == 1) return KAON_OK;
+  KAON_AUTOFREE double *host = staged ? malloc(bytes) : NULL;
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, !staged || host != NULL,
+                             "dense inverse: out of host memory for the rows of a site"));
+  for (int rank = 0; rank < ctx->comm->ranks; rank++)
+    for (int64_t local = 0; local < l->volume; local++)
+      KAON_TRY(share_site(m, kaon_dense_matrix_site(l, rank, local, KAON_DIRS), rank, host));
   return KAON_OK;
 }
 
@@ -143,9 +158,9 @@ static kaon_status assemble(const kaon_coarse_links *links, kaon_dense_matrix *m
   kaon_status status = upload_sites(m, links->inside->space);
   if (status == KAON_OK) status = take_elements(m, &m->element);
   if (status == KAON_OK) status = ctx->backend->memory->clear(ctx, m->element, bytes_of(m));
+  if (status == KAON_OK) status = add_field(m, links->inside, KAON_DIRS);
+  for (int d = 0; d < KAON_DIRS && status == KAON_OK; d++) status = add_field(m, links->hop[d], d);
   KAON_TRY(kaon_agree(ctx, status));
-  KAON_TRY(add_field(m, links->inside, KAON_DIRS));
-  for (int d = 0; d < KAON_DIRS; d++) KAON_TRY(add_field(m, links->hop[d], d));
   return share_rows(m);
 }
 

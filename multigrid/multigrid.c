@@ -284,8 +284,8 @@ static kaon_status update(kaon_multigrid *mg, kaon_multigrid_refresh how) {
   if (how == KAON_MULTIGRID_REUSE) return KAON_OK;
   mg->info = (kaon_multigrid_info){.size = 0};
   const int fresh = how == KAON_MULTIGRID_REBUILD;
-  const kaon_status status =
-      set_up(mg, fresh ? mg->options.setup : how == KAON_MULTIGRID_REFRESH, fresh);
+  const int rounds = fresh ? mg->options.setup : how == KAON_MULTIGRID_REFRESH;
+  const kaon_status status = kaon_agree(mg->A->ctx, set_up(mg, rounds, fresh));
   mg->lost = status != KAON_OK;
   return status;
 }

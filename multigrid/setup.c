@@ -1,9 +1,9 @@
 /* setup.c - the bases of a multigrid preconditioner, and the operators that follow from them.
  *
  * Each level has n candidates: vectors that its operator makes small. They begin as random vectors
- * that are smoothed. In each round one multigrid cycle, which approximates the inverse, is applied to
- * all of them together, as columns. Then the basis and the levels below are made again. Source: Frommer et al., SIAM J. Sci. Comput. 36
- * (2014) A1581, section 3. */
+ * that are smoothed. In each round one multigrid cycle, which approximates the inverse, is applied
+ * to all of them together, as columns. Then the basis and the levels below are made again. Source:
+ * Frommer et al., SIAM J. Sci. Comput. 36 (2014) A1581, section 3. */
 #include <math.h>
 
 #include "lib/core/context_internal.h"
@@ -30,12 +30,12 @@ static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, 
   *clock = now;
 }
 
-/* Tells the user's monitor which round of a level begins. Any rank may cancel. Collective. */
+/* Tells the user's monitor which round of a level begins. Any rank may have one, and cancel.
+ * Collective. */
 static kaon_status tell(const kaon_multigrid *mg, const kaon_mg_level *level, int round) {
   const kaon_multigrid_options *o = &mg->options;
   kaon_status status = KAON_OK;
-  if (o->monitor == NULL) return KAON_OK;
-  if (o->monitor(o->monitor_user, round, level->number, 0))
+  if (o->monitor != NULL && o->monitor(o->monitor_user, round, level->number, 0))
     status = kaon_fail(level->ctx, KAON_ERR_CANCELLED,
                        "multigrid: the monitor ended the set-up in round %d of level %d", round,
                        level->number);

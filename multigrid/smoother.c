@@ -72,14 +72,17 @@ static kaon_status lift(kaon_operator *R, kaon_operator *of_reduction, int colum
       (kaon_operator){
           .ops = &lifted_ops, .ctx = R->ctx, .space = parent->space, .precision = R->precision},
       sizeof(lifted));
+  lifted *self = S != NULL ? S->self : NULL;
   *inverse = S;
-  if (S == NULL) kaon_operator_destroy(&of_reduction);
-  KAON_TRY(KAON_AGREE_MEMORY(R->ctx, S != NULL, "multigrid: out of host memory"));
-  lifted *self = S->self;
-  self->R = R;
-  self->inverse = of_reduction;
-  kaon_operator_retain(R);
-  kaon_status status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->source);
+  if (S != NULL) {
+    *self = (lifted){.R = R, .inverse = of_reduction};
+    kaon_operator_retain(R);
+  } else {
+    kaon_operator_destroy(&of_reduction);
+  }
+  kaon_status status = KAON_AGREE_MEMORY(R->ctx, S != NULL, "multigrid: out of host memory");
+  if (status == KAON_OK)
+    status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->source);
   if (status == KAON_OK)
     status = kaon_vector_create(R->ctx, R->space, R->precision, columns, &self->solution);
   if (status == KAON_OK) status = kaon_operator_reserve(of_reduction, KAON_PLAIN, columns);

@@ -8,6 +8,7 @@
 #include <float.h>
 
 #include "lib/core/entry.h"
+#include "lib/grid/site_table.h"
 
 /* A pivot is the square of what is left of a vector after the vectors before it, as a share of its
  * norm. Below `FIRST` it consists of the rounding of sums. A basis that is orthonormal but for
@@ -131,12 +132,6 @@ static kaon_status work_take(const kaon_transfer *t, work *w) {
                             &w->dependent);
 }
 
-static int64_t global_site(const kaon_lattice *lattice, const int local[4]) {
-  int64_t n = 0;
-  for (int mu = 3; mu >= 0; mu--) n = n * lattice->global[mu] + lattice->origin[mu] + local[mu];
-  return n;
-}
-
 /* vector * volume + site of the first dependent vector and the first aggregate where it is one; -1:
  * none. */
 static kaon_status find_dependent(const kaon_transfer *t, const work *w, double *first) {
@@ -153,8 +148,9 @@ static kaon_status find_dependent(const kaon_transfer *t, const work *w, double 
     if (dependent[i] == 0 ||
         !kaon_lattice_site(coarse, block >= half, block % half, (int)(i / 2 % width), site))
       continue;
+    for (int mu = 0; mu < 4; mu++) site[mu] += coarse->origin[mu];
     const double key = (double)(dependent[i] - 1) * (double)coarse->global_volume +
-                       (double)global_site(coarse, site);
+                       (double)kaon_site_index(coarse->global, site);
     if (*first < 0 || key < *first) *first = key;
   }
   return KAON_OK;

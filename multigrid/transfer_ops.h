@@ -1,6 +1,6 @@
-/* transfer_ops.h - kernels of the set-up and of cycles, most of them between a fine and a coarse lattice, whose sites are aggregates of fine
- * ones. One table for each precision of the fine vectors and of the basis; coarse numbers have the
- * precision of the arithmetic (half: single).
+/* transfer_ops.h - kernels of the set-up and of cycles, most of them between a fine and a coarse
+ * lattice, whose sites are aggregates of fine ones. One table for each precision of the fine vectors
+ * and of the basis; coarse numbers have the precision of the arithmetic (half: single).
  *
  * A basis has n vectors. Each has two halves, its components of either chirality, so a coarse site
  * has 2 n complex numbers: number h n + j belongs to half h of vector j. The halves of a stored

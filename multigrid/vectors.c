@@ -20,7 +20,6 @@ static kaon_status fill_columns(kaon_vector *v, int first, kaon_random_args *arg
 
 kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed) {
   const kaon_lattice *lattice = v->space->lattice;
-  const kaon_memory_ops *memory = v->ctx->backend->memory;
   kaon_random_args args = {.seed = seed, .sites = lattice->volume, .reals = v->space->ncomp};
   const size_t bytes = (size_t)args.sites * (size_t)args.reals * sizeof(double);
   void *room = NULL;
@@ -30,7 +29,7 @@ kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed) {
     args.global[mu] = lattice->global[mu];
   }
   /* not the pool's, which would keep it */
-  kaon_status status = memory->allocate(v->ctx, bytes, &room);
+  kaon_status status = kaon_memory_allocate(v->ctx, bytes, &room);
   if (status == KAON_ERR_MEMORY)
     status = kaon_fail(v->ctx, KAON_ERR_MEMORY,
                        "multigrid: out of memory on %s for a random column of %zu bytes; take a "
@@ -39,7 +38,7 @@ kaon_status kaon_random_columns(kaon_vector *v, int first, uint64_t seed) {
   status = kaon_agree(v->ctx, status);
   args.to = room;
   if (status == KAON_OK) status = fill_columns(v, first, &args);
-  if (room != NULL) memory->release(v->ctx, room, bytes);
+  if (room != NULL) v->ctx->backend->memory->release(v->ctx, room, bytes);
   return status;
 }
 

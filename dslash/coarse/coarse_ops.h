@@ -1,6 +1,6 @@
 /* coarse_ops.h - kernels of coarse operators: hops with a dense matrix for each site and direction,
- * and products with one dense matrix for a whole lattice, which they fill, too. One table for each precision of the
- * vectors, double and single.
+ * and products with one dense matrix for a whole lattice, which they fill, too. One table for each
+ * precision of the vectors, double and single.
  *
  * A matrix field is a vector of reals / 2 columns in the layout of all vectors (lib/vector): column
  * j at a site is column j of that site's matrix. So Galerkin products write it in place. */
@@ -65,8 +65,8 @@ typedef struct kaon_coarse_inverse_args {
  * are complex numbers: number c of the site at a place has row order[place] * reals / 2 + c.
  * order[place] = -1: no site. Columns that the gate closes get 0. With a list the numbers of a place
  * are there, place after place, as collected ones are, instead of in `in`.
- * spread: the reverse, into the open columns of `out`. Places without a site keep what they have. NULL
- * on devices: it is for lattices of fewer ranks (multigrid/agglomerate.h).
+ * spread: the reverse, into the open columns of `out`. Places without a site keep what they have.
+ * NULL on devices: it is for lattices of fewer ranks (multigrid/agglomerate.h).
  * dense: out = M to, with column `row` of M as column `row` of the vector `matrix`, `rows` in all.
  * blocks: of out, both parities. */
 typedef struct kaon_dense_args {

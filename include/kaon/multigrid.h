@@ -44,7 +44,9 @@ typedef struct kaon_multigrid_options {
                                                            and basis. Others: of their matrices;
                                                            their vectors are single */
   int setup; /**< rounds of the set-up, in each of which the cycle improves its own basis */
-  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes 16 bytes for each pair of them, twice on a device. On larger ones 32 steps of GCR stand for a cycle */
+  int dense; /**< most unknowns of a coarsest level that is inverted as a dense matrix, which takes
+                16 bytes for each pair of them, twice on a device. On larger ones 32 steps of GCR
+                stand for a cycle */
   uint64_t seed;            /**< of the random vectors that the set-up begins with */
   kaon_monitor_fn *monitor; /**< watches the set-up: called with (monitor_user, round, level, 0)
                                before the first vectors of a level are smoothed (round 0) and when
@@ -173,8 +175,8 @@ KAON_API kaon_status kaon_multigrid_measure(kaon_operator *K, int columns,
 
 /** Describes what kaon_multigrid_create() would make of a Dirac operator with 12 complex numbers a
  * site, without making or allocating anything: levels and bytes, which are estimates within 15 per
- * cent. Seconds, complexities and norms are 0. `grid`: ranks in each direction. Local. Errors: ARGUMENT (as of
- * kaon_multigrid_create(); extents that the grid does not divide). */
+ * cent. Seconds, complexities and norms are 0. `grid`: ranks in each direction. Local. Errors:
+ * ARGUMENT (as of kaon_multigrid_create(); extents that the grid does not divide). */
 KAON_API kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int extents[4],
                                          const int grid[4], const kaon_multigrid_options *options,
                                          kaon_multigrid_info *info);

@@ -97,6 +97,9 @@ void kaon_log_once(kaon_context *ctx, kaon_log_level level, const char *line);
  * unspecified (check mode: poisoned). `what` names the object in an out-of-memory message. */
 kaon_status kaon_pool_allocate(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
 void kaon_pool_release(kaon_context *ctx, void *pointer); /* NULL allowed */
+/* Device memory that the pool neither keeps nor counts, for a short time; its idle blocks make room.
+ * Release it by the backend's memory->release. Errors: MEMORY, without a sentence. */
+kaon_status kaon_memory_allocate(kaon_context *ctx, size_t bytes, void **pointer);
 /* Counts device memory that was allocated (bytes > 0) or released (< 0) without the pool, as if it
  * were the pool's. Fails with MEMORY beyond the limit. */
 kaon_status kaon_pool_account(kaon_context *ctx, int64_t bytes, const char *what);

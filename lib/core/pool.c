@@ -134,16 +134,19 @@ static kaon_status beyond(kaon_context *ctx, int64_t bytes, const char *what) {
                    (long long)ctx->options.memory_limit);
 }
 
+kaon_status kaon_memory_allocate(kaon_context *ctx, size_t bytes, void **pointer) {
+  const kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);
+  if (status != KAON_ERR_MEMORY) return status;
+  trim(ctx, ctx->pool);
+  return ctx->backend->memory->allocate(ctx, bytes, pointer);
+}
+
 static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, const char *what,
                             void **pointer) {
   int64_t limit = ctx->options.memory_limit;
   if (limit > 0 && pool->held + (int64_t)bytes > limit) trim(ctx, pool);
   if (limit > 0 && pool->held + (int64_t)bytes > limit) return beyond(ctx, (int64_t)bytes, what);
-  kaon_status status = ctx->backend->memory->allocate(ctx, bytes, pointer);
-  if (status == KAON_ERR_MEMORY) {
-    trim(ctx, pool);
-    status = ctx->backend->memory->allocate(ctx, bytes, pointer);
-  }
+  const kaon_status status = kaon_memory_allocate(ctx, bytes, pointer);
   return status == KAON_ERR_MEMORY ? refused(ctx, pool, bytes, what) : status;
 }
 

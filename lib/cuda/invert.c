@@ -47,6 +47,7 @@ static int find(void *code, const char *name, void *function) {
   return 1;
 }
 
+/* It stays loaded until the process ends: loading takes long, and contexts may follow. */
 static int load(struct kaon_cuda_solver *s) {
   static const char *const names[] = {"libcusolver.so.12", "libcusolver.so.11",
 #ifdef KAON_CUSOLVER_LIBRARY
@@ -54,7 +55,7 @@ static int load(struct kaon_cuda_solver *s) {
 #endif
                                       "libcusolver.so"};
   for (size_t i = 0; i < sizeof names / sizeof *names && s->code == NULL; i++)
-    s->code = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    s->code = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (s->code == NULL) return 0;
   find(s->code, "cusolverDnSetDeterministicMode", &s->set_mode);
   return find(s->code, "cusolverDnCreate", &s->make) &&
@@ -82,8 +83,17 @@ static kaon_status check(const kaon_context *ctx, int error, const char *what) {
                    memory ? ", out of device memory" : "");
 }
 
+/* The library may be one that the driver is too old for. */
 static kaon_status start(kaon_context *ctx, struct kaon_cuda_solver *s) {
-  KAON_TRY(check(ctx, s->make(&s->handle), "cusolverDnCreate"));
+  const int error = s->make(&s->handle);
+  if (error != SOLVER_OK && error != SOLVER_NO_MEMORY)
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "dense inverse: cuSOLVER does not start (cusolverDnCreate returned %d), so the "
+        "host inverts, which takes longer; name the folder of another libcusolver in "
+        "LD_LIBRARY_PATH",
+        error);
+  KAON_TRY(check(ctx, error, "cusolverDnCreate"));
   KAON_TRY(check(ctx, s->set_stream(s->handle, kaon_cuda_machine_of(ctx)->stream),
                  "cusolverDnSetStream"));
   if (s->set_mode == NULL) return KAON_OK;

@@ -120,11 +120,12 @@ kaon_status kaon_rank_gather_create(const kaon_lattice *lattice, const int box[4
   int steps = 0;
   for (int mu = 0; mu < 4; mu++) steps += steps_of(box[mu]);
   kaon_rank_gather *made = calloc(1, sizeof *made + (size_t)steps * sizeof made->step[0]);
-  *gather = NULL;
-  KAON_TRY(KAON_AGREE_MEMORY(lattice->ctx, made != NULL, "ranks: out of host memory"));
-  made->ctx = lattice->ctx;
-  made->steps = steps;
-  const kaon_status status = make(lattice, box, bytes, made);
+  kaon_status status = KAON_AGREE_MEMORY(lattice->ctx, made != NULL, "ranks: out of host memory");
+  if (made != NULL) {
+    made->ctx = lattice->ctx;
+    made->steps = steps;
+  }
+  if (status == KAON_OK) status = make(lattice, box, bytes, made);
   *gather = made;
   if (status != KAON_OK) kaon_rank_gather_destroy(gather);
   return status;

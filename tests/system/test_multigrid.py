@@ -196,6 +196,7 @@ class Program(system.Case):
                              (["--even-odd", "asymmetric"], ["--even-odd asymmetric does not go"]),
                              (["--stop", "schur"], ["--stop schur does not go"]),
                              (["--temporal-gauge"], ["--temporal-gauge does not go"]),
+                             (["--set", "deflation=4"], ["--set deflation=4 is for cg and cgnr", "leave it out"]),
                              (["--shifts", "0,1"], ["--precond does not go with --shifts"]),
                              (["--schwarz-steps", "3"], ["--schwarz-steps is for --precond schwarz"])):
             self.refused(*SMALL, *wrong, words=words)

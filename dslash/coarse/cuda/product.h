@@ -1,6 +1,6 @@
 /* product.h - dense matrices times vectors on the GPU (coarse_ops.h). A thread has one site and one
- * or two packets of rows: as many complex numbers as 16 bytes hold. The lanes of a warp are several sites
- * side by side, so that each load of a matrix is whole lines, and several packets of rows, which
+ * or two packets of rows: as many complex numbers as 16 bytes hold. The lanes of a warp are several
+ * sites side by side, so that each load of a matrix is whole lines, and several packets of rows, which
  * share the loads of vectors. */
 #pragma once
 

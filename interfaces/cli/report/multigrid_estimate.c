@@ -141,9 +141,11 @@ static void advise(const invert_job *job, const estimate *e) {
 }
 
 int estimate_conclude(const invert_job *job, json_t *report) {
+  const cli_common *common = &job->args->common;
   estimate e = {.steps = NAN, .seconds = NAN};
   int first = -1;
   if (!multigrid_asked(&job->args->problem) || !(job->cycles > 0)) return EXIT_DONE;
+  if (common->quiet && !common->report) return EXIT_DONE; /* nobody would read it */
   for (int k = job->columns - 1; k >= 0; k--)
     if (!job->taken[k]) first = k, e.solved++;
   signals_stage("comparing with BiCGStab", "all columns were solved");

@@ -13,7 +13,7 @@ int levels_conclude(const invert_job *job, json_t *report);
 /* --- multigrid_estimate.c --- */
 /* Estimates the seconds of BiCGStab for the columns that were solved, from a few steps of it. Prints
  * them if they are less than half of multigrid's, and adds "estimate" to the report. Without
- * multigrid it does nothing. Collective. Exit status. */
+ * multigrid, or with --quiet and no --report, it does nothing. Collective. Exit status. */
 int estimate_conclude(const invert_job *job, json_t *report);
 
 #endif

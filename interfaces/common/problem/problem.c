@@ -158,10 +158,10 @@ static int read_solver(const problem_args *a, problem *p) {
         "--method jacobi needs the operator's diagonal, which the even-odd system does not know; "
         "give --even-odd none");
   p->options = options;
-  const int code = problem_precond_check(a, p);
-  if (code != EXIT_DONE || !a->set) return code;
-  if (check_set(a->set) != EXIT_DONE) return EXIT_USAGE;
-  return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
+  int code = a->set ? check_set(a->set) : EXIT_DONE;
+  if (code == EXIT_DONE && a->set)
+    code = cli_status(NULL, kaon_options_parse(KAON_OPTIONS_SOLVER, &p->options, a->set), "--set");
+  return code == EXIT_DONE ? problem_precond_check(a, p) : code;
 }
 
 int problem_check(const problem_args *a, problem *p, field_spec *spec) {

@@ -57,6 +57,11 @@ int multigrid_complete(const cli_common *common, problem_args *a) {
 
 int multigrid_check(const problem_args *a, problem *p) {
   p->multigrid = (kaon_multigrid_options)KAON_MULTIGRID_OPTIONS_INIT;
+  if (p->options.deflation > 0) /* the solver would say so after the set-up */
+    return cli_wrong(
+        "--set deflation=%d is for cg and cgnr, but --precond multigrid needs --method gcr; leave "
+        "it out",
+        p->options.deflation);
   if (!a->multigrid) return EXIT_DONE;
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_MULTIGRID, &p->multigrid, a->multigrid),
                     "--multigrid");
