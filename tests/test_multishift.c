@@ -561,9 +561,9 @@ static void refusals(void **state) {
   poles(0, sigma);
   must(c.ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
   for (int k = 0; k < 4; k++) {
-    static const double wrong[] = {-1e-8, 1.5, NAN, 0}; /* of the smallest, which goes nowhere */
+    static const double bad[] = {-1e-8, 1.5, NAN, 0}; /* of the smallest, which goes nowhere */
     double tols[SHIFTS] = {0};
-    tols[LEAST] = wrong[k];
+    tols[LEAST] = bad[k];
     must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_set_tol(m, tols));
   }
   must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, x, x, NULL, NULL));

@@ -80,6 +80,8 @@ static void every_form(dirac_case *c, kaon_operator *A, int normal, const kaon_v
     take(c, m, b, x, reals, &plain);
     assert_int_equal(plain.solve.issue, KAON_ISSUE_PLAIN);
     kaon_multishift_destroy(&m);
+    /* one recording a level; with tolerances of their own the last shift may end before half */
+    const int least = kaon_vector_columns(b) > 1 && sloppy == KAON_HALF ? KAON_SINGLE : sloppy;
     for (int issue = KAON_ISSUE_AUTO; issue <= KAON_ISSUE_TAIL; issue++) {
       if (issue == KAON_ISSUE_PLAIN) continue;
       m = solver_of(c, A, kaon_vector_columns(b), normal, sloppy, issue);
@@ -89,7 +91,8 @@ static void every_form(dirac_case *c, kaon_operator *A, int normal, const kaon_v
         compare(c, columns, &plain, &other, reals);
         assert_int_equal(other.solve.issue, issue == KAON_ISSUE_AUTO ? KAON_ISSUE_WHILE : issue);
         if (c->ctx->backend->record == &stand_in)
-          assert_int_equal(calls.records - records, again == 1 ? 0 : 1 + sloppy);
+          assert_in_range(calls.records - records, again == 1 ? 0 : 1 + least,
+                          again == 1 ? 0 : 1 + sloppy);
       }
       kaon_multishift_destroy(&m);
       printf("  %s, %d columns, double/%s, %s: same bits\n", name, kaon_vector_columns(b),

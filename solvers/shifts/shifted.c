@@ -65,7 +65,7 @@ static void begin_states(kaon_solver *s) {
     const double sigma = f->sigma[m / c], tol = kaon_shifted_tol(s, m);
     *state = (kaon_column_state){.gate = s->states.host[m % c].gate,
                                  .aux = c + m - m % c,
-                                 .threshold = tol * tol * s->states.norm2[m % c]};
+                                 .threshold = tol > 0 ? tol * tol * s->states.norm2[m % c] : -1};
     kaon_set(state, KAON_S_SIGMA, sigma - f->least, 0);
     kaon_set(state, KAON_S_SIGMA_WHOLE, sigma, 0);
     kaon_set(state, KAON_S_ZETA, 1, 1);
