@@ -70,6 +70,7 @@ CALLS = {
     "kaon_solver_history": {"history": "w.numbers", "count": "w.ints"},
     "kaon_remedies": {"failure": "&w.failure", "remedies": "w.remedies"},
     "kaon_multishift_create": {"A": "w.normal"},
+    "kaon_multishift_set_tol": {"tol": "w.sigma"},
     "kaon_rational_create": {"A": "w.normal", "r": "&w.rational"},
     "kaon_rational_read": {"path": "w.rational_file", "r": "&w.rational"},
     "kaon_rational_inverse_root": {"r": "&w.rational"},

@@ -51,12 +51,13 @@ static double residual_of(const shell_case *c, const chain *a, int normal, doubl
 }
 
 /* Steps of a plain CG on the chain's A + sigma alone. */
-static int steps_alone(const chain *a, double sigma, size_t n, const shell_complex *b) {
+static int steps_alone(const chain *a, double sigma, double goal, size_t n,
+                       const shell_complex *b) {
   static ref_history history;
   const chain shifted = {a->mass + sigma, a->wind, a->phase};
   const ref_system system = {n, map_chain, NULL, &shifted, NULL};
   shell_complex *x = calloc(n, sizeof *x);
-  const int steps = ref_pcg(&system, b, x, tol, 3000, &history);
+  const int steps = ref_pcg(&system, b, x, goal, 3000, &history);
   free(x);
   return steps;
 }
@@ -66,27 +67,36 @@ typedef struct {
   kaon_solve_report solve;
 } outcome;
 
-static void solve(kaon_context *ctx, kaon_operator *A, const double *sigma,
-                  const kaon_multishift_options *o, const kaon_vector *b, kaon_vector *x,
-                  outcome *out) {
+/* tols NULL: the options' tolerance. */
+static void solve_to(kaon_context *ctx, kaon_operator *A, int shifts, const double *sigma,
+                     const double *tols, const kaon_multishift_options *o, const kaon_vector *b,
+                     kaon_vector *x, outcome *out) {
   kaon_multishift *m = NULL;
-  must(ctx, kaon_multishift_create(A, SHIFTS, sigma, o, &m));
+  must(ctx, kaon_multishift_create(A, shifts, sigma, o, &m));
+  if (tols != NULL) must(ctx, kaon_multishift_set_tol(m, tols));
   out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(ctx, kaon_multishift_solve(m, b, x, out->columns, &out->solve));
   kaon_multishift_destroy(&m);
   assert_null(m);
 }
 
-/* Every shift's residual; returns the steps of the slowest. */
+static void solve(kaon_context *ctx, kaon_operator *A, const double *sigma,
+                  const kaon_multishift_options *o, const kaon_vector *b, kaon_vector *x,
+                  outcome *out) {
+  solve_to(ctx, A, SHIFTS, sigma, NULL, o, b, x, out);
+}
+
+/* Every shift's residual; returns the steps of the slowest. tols as in solve_to. */
 static int check_columns(shell_case *c, const chain *a, int normal, const double *sigma,
-                         const shell_complex *hb, const kaon_vector *x, const outcome *out) {
+                         const double *tols, const shell_complex *hb, const kaon_vector *x,
+                         const outcome *out) {
   shell_complex *hx = calloc(c->n, sizeof *hx);
   int most = 0;
   for (int i = 0; i < SHIFTS; i++) {
     shell_export(c, x, i, hx);
     const double truth = residual_of(c, a, normal, sigma[i], hb, hx);
     assert_int_equal(out->columns[i].reason, KAON_CONVERGED);
-    assert_true(truth <= 1.1 * tol);
+    if (tols == NULL || tols[i] > 0) assert_true(truth <= 1.1 * (tols != NULL ? tols[i] : tol));
     assert_true(fabs(truth - out->columns[i].residual) <= 1e-2 * truth + 1e-14);
     if (out->columns[i].iterations > most) most = out->columns[i].iterations;
   }
@@ -115,9 +125,10 @@ static void every_shift_is_cg_alone(void **state) {
       o.sloppy = (kaon_precision)sloppy;
       const int before = shell_applications(A);
       solve(c.ctx, A, sigma, &o, b, x, &out);
-      const int most = check_columns(&c, &a, 0, sigma, hb, x, &out), twin = sloppy != KAON_DOUBLE;
+      const int most = check_columns(&c, &a, 0, sigma, NULL, hb, x, &out),
+                twin = sloppy != KAON_DOUBLE;
       for (int i = 0; i < SHIFTS; i++) {
-        const int alone = steps_alone(&a, sigma[i], c.n, hb);
+        const int alone = steps_alone(&a, sigma[i], tol, c.n, hb);
         printf("  double/%-6s shift %8.5f: %4d steps, alone %4d, residual %.1e\n",
                precision_names[sloppy], sigma[i], out.columns[i].iterations, alone,
                out.columns[i].residual);
@@ -125,10 +136,89 @@ static void every_shift_is_cg_alone(void **state) {
         assert_int_equal(out.columns[i].updates, 0);
       }
       assert_int_equal(out.solve.applications, most + 1);
-      assert_true(out.solve.applications <= 1.25 * steps_alone(&a, smallest[k], c.n, hb));
+      assert_true(out.solve.applications <= 1.25 * steps_alone(&a, smallest[k], tol, c.n, hb));
       /* steps after the end are issued and do nothing until the host checks */
       assert_in_range(shell_applications(A) - before, most + 1, most + 1 + 2 * o.check_interval);
     }
+  free(hb);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  kaon_operator_destroy(&A);
+  shell_close(&c);
+}
+
+/* ---- a tolerance for each shift ---- */
+
+enum { LEAST = 3, NEXT = 8, THIRD = 1 }; /* where poles() puts its smallest */
+
+static const double own_tols[SHIFTS] = {1e-4, 1e-9,  0,     1e-6, 1e-3, 1e-6,
+                                        0,    1e-10, 1e-10, 0,    1,    1e-5};
+
+/* Each shift takes the steps of CG alone to its own tolerance, or those of the smallest shift. The
+ * process ends with the last: the second smallest shift has a smaller tolerance than the smallest.
+ */
+static void check_own_tolerances(shell_case *c, kaon_operator *A, const chain *a,
+                                 const kaon_multishift_options *o, const double *sigma,
+                                 const shell_complex *hb, const kaon_vector *b, kaon_vector *x) {
+  outcome out;
+  solve_to(c->ctx, A, SHIFTS, sigma, own_tols, o, b, x, &out);
+  const int least = out.columns[LEAST].iterations;
+  const int most = check_columns(c, a, 0, sigma, own_tols, hb, x, &out);
+  for (int i = 0; i < SHIFTS; i++) {
+    const kaon_column_report *r = &out.columns[i];
+    const int alone = own_tols[i] > 0 ? steps_alone(a, sigma[i], own_tols[i], c->n, hb) : least;
+    const int margin = own_tols[i] > 0 ? 2 + (o->sloppy != KAON_DOUBLE) * alone / 20 : 0;
+    printf("  double/%-6s shift %8.5f to %5.0e: %4d steps, alone %4d, residual %.1e\n",
+           precision_names[o->sloppy], sigma[i], own_tols[i], r->iterations, alone, r->residual);
+    assert_true(abs(r->iterations - alone) <= margin);
+  }
+  assert_true(most > least);
+  assert_int_equal(most, out.columns[NEXT].iterations);
+  assert_int_equal(out.solve.applications, most + 1);
+}
+
+/* Shifts that go as far as the smallest, or less far, leave its steps and bits as they are alone.
+ * Those with a looser tolerance stop earlier. */
+static void check_followers(shell_case *c, kaon_operator *A, const kaon_multishift_options *o,
+                            const double *sigma, const kaon_vector *b, kaon_vector *x) {
+  double tols[SHIFTS];
+  outcome all, alone;
+  shell_complex *hx = calloc(c->n, sizeof *hx), *hy = calloc(c->n, sizeof *hy);
+  kaon_vector *y = shell_vector(c, KAON_DOUBLE, 1);
+  for (int i = 0; i < SHIFTS; i++) tols[i] = i == LEAST ? tol : i % 2 ? 1e-5 : 0;
+  solve_to(c->ctx, A, SHIFTS, sigma, tols, o, b, x, &all);
+  solve_to(c->ctx, A, 1, &sigma[LEAST], NULL, o, b, y, &alone);
+  shell_export(c, x, LEAST, hx);
+  shell_export(c, y, 0, hy);
+  assert_memory_equal(hx, hy, c->n * sizeof *hx);
+  assert_int_equal(all.solve.applications, alone.solve.applications);
+  assert_int_equal(all.columns[LEAST].iterations, alone.columns[0].iterations);
+  for (int i = 0; i < SHIFTS; i++) {
+    const int steps = all.columns[i].iterations, most = alone.columns[0].iterations;
+    assert_true(tols[i] == 1e-5 ? steps < most : steps == most);
+  }
+  kaon_vector_destroy(&y);
+  free(hx);
+  free(hy);
+}
+
+static void every_shift_has_its_tolerance(void **state) {
+  const chain a = {0.02, 0, 0.3};
+  shell_case c;
+  double sigma[SHIFTS];
+  (void)state;
+  shell_open(&c, extents, 2);
+  shell_complex *hb = shell_random(&c, 7);
+  kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, SHIFTS);
+  kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
+  shell_import(&c, b, 0, hb);
+  poles(0.003, sigma);
+  for (int sloppy = KAON_DOUBLE; sloppy <= KAON_HALF; sloppy++) {
+    kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
+    o.sloppy = (kaon_precision)sloppy;
+    check_own_tolerances(&c, A, &a, &o, sigma, hb, b, x);
+    check_followers(&c, A, &o, sigma, b, x);
+  }
   free(hb);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&x);
@@ -153,7 +243,7 @@ static void normal_equations(void **state) {
     o.normal = 1;
     o.sloppy = (kaon_precision)sloppy;
     solve(c.ctx, A, sigma, &o, b, x, &out);
-    const int most = check_columns(&c, &a, 1, sigma, hb, x, &out);
+    const int most = check_columns(&c, &a, 1, sigma, NULL, hb, x, &out);
     printf("  A^dag A, double/%s: %d steps, %d applications\n", precision_names[sloppy], most,
            out.solve.applications);
     assert_int_equal(out.solve.applications, 2 * (most + 1));
@@ -168,6 +258,10 @@ static void normal_equations(void **state) {
 /* ---- shifts that miss the tolerance ---- */
 
 static const chain wrong = {0.02 + 3e-3, 0.2, 0.3};
+
+/* The third smallest shift is left as it is. */
+static const double refined_tols[SHIFTS] = {1e-10, 0,     1e-10, 1e-9,  1e-10, 1e-10,
+                                            1e-10, 1e-10, 1e-8,  1e-10, 1e-10, 1e-10};
 
 /* A twin of another mass: what roundings do, but more. */
 static kaon_status wrong_twin(kaon_operator *A, kaon_precision precision,
@@ -199,12 +293,13 @@ static void missed_shifts_are_refined(void **state) {
     int refined = 0;
     o.normal = 1;
     o.sloppy = (kaon_precision)sloppy;
-    solve(c.ctx, A, sigma, &o, b, x, &out);
-    check_columns(&c, &a, 1, sigma, hb, x, &out);
+    solve_to(c.ctx, A, SHIFTS, sigma, refined_tols, &o, b, x, &out);
+    check_columns(&c, &a, 1, sigma, refined_tols, hb, x, &out);
     for (int i = 0; i < SHIFTS; i++) refined += out.columns[i].updates;
     printf("  double/%s: %d shifts refined, %d applications\n", precision_names[sloppy], refined,
            out.solve.applications);
     assert_in_range(refined, 1, SHIFTS - 1);
+    assert_int_equal(out.columns[THIRD].updates, 0);
   }
   A->ops = own;
   free(hb);
@@ -243,6 +338,7 @@ static void right_hand_sides_are_solved_together(void **state) {
   o.sloppy = KAON_HALF;
   poles(1e-3, sigma);
   must(c.ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  must(c.ctx, kaon_multishift_set_tol(m, own_tols));
   must(c.ctx, kaon_multishift_solve(m, b, x, reports, &together));
   for (int j = 0; j < COLUMNS; j++) {
     kaon_column_report own[SHIFTS];
@@ -467,6 +563,12 @@ static void refusals(void **state) {
   assert_null(m);
   poles(0, sigma);
   must(c.ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  for (int k = 0; k < 4; k++) {
+    static const double bad[] = {-1e-8, 1.5, NAN, 0}; /* of the smallest, which goes nowhere */
+    double tols[SHIFTS] = {0};
+    tols[LEAST] = bad[k];
+    must_refuse(c.ctx, KAON_ERR_ARGUMENT, kaon_multishift_set_tol(m, tols));
+  }
   must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, x, x, NULL, NULL));
   must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, b, b, NULL, NULL));
   must_refuse(c.ctx, KAON_ERR_PRECISION, kaon_multishift_solve(m, single, x, NULL, NULL));
@@ -483,6 +585,7 @@ static void refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_shift_is_cg_alone),
+      cmocka_unit_test(every_shift_has_its_tolerance),
       cmocka_unit_test(normal_equations),
       cmocka_unit_test(missed_shifts_are_refined),
       cmocka_unit_test(right_hand_sides_are_solved_together),

@@ -23,6 +23,8 @@
 static const int extents[4] = {4, 4, 4, 8};
 enum { SHIFTS = 5, COLUMNS = 3 };
 static const double sigma[SHIFTS] = {0.3, 0.01, 2, 0.05, 0.9};
+/* The process passes the tolerance of the smallest shift, where one of the others ends. */
+static const double tols[SHIFTS] = {1e-4, 1e-7, 0, 1e-10, 1e-10};
 static const char *const issue_names[] = {"auto", "plain", "replay", "while", "tail"};
 
 typedef struct {
@@ -52,14 +54,16 @@ static void compare(const dirac_case *c, int columns, const outcome *a, outcome 
   }
 }
 
-static kaon_multishift *solver_of(dirac_case *c, kaon_operator *A, int normal, int sloppy,
-                                  int issue) {
+/* With several right-hand sides, with tolerances of their own for the shifts. */
+static kaon_multishift *solver_of(dirac_case *c, kaon_operator *A, int columns, int normal,
+                                  int sloppy, int issue) {
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
   kaon_multishift *m = NULL;
   o.normal = normal;
   o.sloppy = (kaon_precision)sloppy;
   c->ctx->lab.issue = (kaon_issue)issue;
   must(c->ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
+  if (columns > 1) must(c->ctx, kaon_multishift_set_tol(m, tols));
   return m;
 }
 
@@ -72,20 +76,23 @@ static void every_form(dirac_case *c, kaon_operator *A, int normal, const kaon_v
     outcome plain, other;
     must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, columns, &x));
     must(c->ctx, kaon_vector_create(c->ctx, space, KAON_DOUBLE, columns, &elsewhere));
-    kaon_multishift *m = solver_of(c, A, normal, sloppy, KAON_ISSUE_PLAIN);
+    kaon_multishift *m = solver_of(c, A, kaon_vector_columns(b), normal, sloppy, KAON_ISSUE_PLAIN);
     take(c, m, b, x, reals, &plain);
     assert_int_equal(plain.solve.issue, KAON_ISSUE_PLAIN);
     kaon_multishift_destroy(&m);
+    /* one recording a level; with tolerances of their own the last shift may end before half */
+    const int least = kaon_vector_columns(b) > 1 && sloppy == KAON_HALF ? KAON_SINGLE : sloppy;
     for (int issue = KAON_ISSUE_AUTO; issue <= KAON_ISSUE_TAIL; issue++) {
       if (issue == KAON_ISSUE_PLAIN) continue;
-      m = solver_of(c, A, normal, sloppy, issue);
+      m = solver_of(c, A, kaon_vector_columns(b), normal, sloppy, issue);
       for (int again = 0; again < 3; again++) { /* new, by the old recording, of another x */
         const int records = calls.records;
         take(c, m, b, again < 2 ? x : elsewhere, reals, &other);
         compare(c, columns, &plain, &other, reals);
         assert_int_equal(other.solve.issue, issue == KAON_ISSUE_AUTO ? KAON_ISSUE_WHILE : issue);
         if (c->ctx->backend->record == &stand_in)
-          assert_int_equal(calls.records - records, again == 1 ? 0 : 1 + sloppy);
+          assert_in_range(calls.records - records, again == 1 ? 0 : 1 + least,
+                          again == 1 ? 0 : 1 + sloppy);
       }
       kaon_multishift_destroy(&m);
       printf("  %s, %d columns, double/%s, %s: same bits\n", name, kaon_vector_columns(b),

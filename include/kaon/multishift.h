@@ -17,7 +17,8 @@ typedef struct kaon_multishift kaon_multishift;
 typedef struct kaon_multishift_options {
   size_t size;
   int version;
-  double tol;            /**< |b - (A + sigma_i) x_i| / |b| for every shift, above 0 */
+  double tol;            /**< |b - (A + sigma_i) x_i| / |b| for every shift, above 0; see also
+                              kaon_multishift_set_tol() */
   int max_iterations;    /**< of the one Krylov process */
   kaon_precision sloppy; /**< precision of the process once the residual is so small that rounding
                               stays below tol; A's own if that is coarser. HALF: first single, and
@@ -59,6 +60,18 @@ KAON_API kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const 
 /** Destroys a solver. */
 KAON_API void kaon_multishift_destroy(kaon_multishift **solver);
 
+/** Gives each shift a tolerance of its own in later solves.
+ *
+ * - `tol`: a number for each shift, in the order of sigma; copied. NULL: the options' `tol` for all
+ *
+ * A shift stops when its own residual has reached its tolerance. Updates of its solution cost
+ * nothing from then on. With tolerance 0 it stops where the smallest shift reaches its tolerance,
+ * whatever its own residual is then. The process goes on until the last shift has stopped.
+ *
+ * Collective. Errors: ARGUMENT (a number that is neither 0 nor 1e-300 to 1; 0 for the smallest
+ * shift), STATE. */
+KAON_API kaon_status kaon_multishift_set_tol(kaon_multishift *solver, const double *tol);
+
 /** Solves for every shift, from x = 0.
  *
  * - `b`: c columns, at least one, of A's space and precision; unchanged. Columns share applications
@@ -67,8 +80,9 @@ KAON_API void kaon_multishift_destroy(kaon_multishift **solver);
  *   side j. Overwritten; must not alias b
  * - `columns_out`: one report a column of x, or NULL. `iterations`: until its own residual had
  *   converged by the recurrence. `residual`: recomputed in A's precision. A shift that is left
- *   above 1.1 tol by a sloppy precision is refined by a mixed-precision CG of its own; its steps
- *   are added, and `updates` is 1
+ *   above 1.1 times its tolerance by a sloppy precision is refined by a mixed-precision CG of its
+ *   own; its steps are added, and `updates` is 1. A shift with tolerance 0 is not refined. It is
+ *   CONVERGED if the process reached the smallest shift's tolerance
  * - `report`: NULL allowed. `applications` counts all columns together once
  *
  * Memory is taken if c differs from the previous call, if a shift is refined, and if b is far from

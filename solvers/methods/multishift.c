@@ -7,7 +7,7 @@
  *   q = A p;   alpha = (r, r) / ((p, A p) + sigma_0 (p, p));   r -= alpha (q + sigma_0 p)
  *   x_i += a_i p_i, p_i = r + b_i p_i   for all i, columns of two vectors, in one pass
  *   p = r + beta p
- * A column of x is closed when its own residual has reached the tolerance. The process ends last.
+ * A column of x is closed when its own residual has reached its tolerance. The process ends last.
  * Storage: p, q, all p_i. A step: 1 A.
  * The method is not in KAON_METHOD_LIST, because its arguments are others: kaon/multishift.h. */
 #include "blas/precond_updates.h"
@@ -41,6 +41,7 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_recur(s->ctx, &shifts));
   KAON_TRY(
       kaon_blas_shifted(KAON_PLUS(KAON_S_ALPHA), w->P, x, w->r, KAON_PLUS(KAON_S_BETA), &plain));
+  if (s->shifts->beyond) KAON_TRY(kaon_recur(s, KAON_GATE_STEP, KAON_REC_SHIFT_LAST));
   return kaon_shifted_direction(s, w);
 }
 

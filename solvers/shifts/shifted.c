@@ -4,8 +4,11 @@
  * Shifted residuals cannot be replaced: a recomputed b - (A + sigma_i) x_i is no multiple of r. But
  * the error of an application is proportional to the size of its direction, which falls with the
  * residual. So the process runs in A's precision until the error of a coarser one is below the
- * tolerance. Then it continues in single, and later in half precision. Shifts that miss the
- * tolerance nevertheless are refined one by one (shifted_refine.c).
+ * smallest tolerance. Then it continues in single, and later in half precision. Shifts that miss
+ * their tolerance nevertheless are refined one by one (shifted_refine.c).
+ *
+ * A process ends at the tolerance of the least shift. If another shift has a smaller one, it goes
+ * on until all have converged.
  *
  * Several right-hand sides are as many processes side by side. They share applications, and each
  * leaves a precision by its own residual. */
@@ -33,7 +36,7 @@ static kaon_status write_states(kaon_solver *s) {
 
 /* The residual that process j has to reach at this level, squared. */
 static double threshold(const kaon_solver *s, int j) {
-  const double relative = fmax(s->shifts->source[j].between, s->options.tol);
+  const double relative = fmax(s->shifts->source[j].between, s->shifts->source[j].goal);
   return relative * relative * s->states.norm2[j];
 }
 
@@ -53,15 +56,16 @@ static void begin_states(kaon_solver *s) {
     base->threshold = threshold(s, j);
     kaon_set(base, KAON_S_SIGMA, f->least, 0);
     kaon_set(base, KAON_S_DIRECTION2, b2, 0);
+    kaon_set(base, KAON_S_SHIFTS, f->n, c);
     kaon_set(base, KAON_S_RHO, b2, 0);
     kaon_set(base, KAON_S_R2, b2, 0);
   }
   for (int m = 0; m < kaon_shifted_columns(s); m++) {
     kaon_column_state *state = kaon_shifted_state(s, m);
-    const double sigma = f->sigma[m / c], tol = s->options.tol;
+    const double sigma = f->sigma[m / c], tol = kaon_shifted_tol(s, m);
     *state = (kaon_column_state){.gate = s->states.host[m % c].gate,
                                  .aux = c + m - m % c,
-                                 .threshold = tol * tol * s->states.norm2[m % c]};
+                                 .threshold = tol > 0 ? tol * tol * s->states.norm2[m % c] : -1};
     kaon_set(state, KAON_S_SIGMA, sigma - f->least, 0);
     kaon_set(state, KAON_S_SIGMA_WHOLE, sigma, 0);
     kaon_set(state, KAON_S_ZETA, 1, 1);
@@ -69,8 +73,22 @@ static void begin_states(kaon_solver *s) {
   }
 }
 
-/* Processes that run have ended and continue to a smaller residual. The columns of the others stay
- * closed, and retain the reason for which they ended. */
+/* 1: column m of x goes only as far as the least shift, and its process is beyond that. */
+static int has_followed(const kaon_solver *s, int m) {
+  const kaon_multishift *f = s->shifts;
+  return kaon_shifted_tol(s, m) == 0 && f->source[m % s->columns].goal < f->tol_least;
+}
+
+/* 1: a shift of right-hand side j is open. */
+static int any_open(const kaon_solver *s, int j) {
+  int open = 0;
+  for (int m = j; m < kaon_shifted_columns(s); m += s->columns)
+    open |= kaon_shifted_state(s, m)->gate != 0;
+  return open;
+}
+
+/* Processes that run have ended and continue to a smaller residual, unless all their shifts have
+ * converged. The columns of the others stay closed, and retain the reason for which they ended. */
 static void resume_states(kaon_solver *s) {
   const int c = s->columns;
   for (int j = 0; j < c; j++) {
@@ -86,13 +104,18 @@ static void resume_states(kaon_solver *s) {
   }
   for (int m = 0; m < kaon_shifted_columns(s); m++) {
     kaon_column_state *state = kaon_shifted_state(s, m);
-    const int done = state->reason == KAON_WAIT_STOP || state->reason == KAON_END_CONVERGED;
+    const int done = state->reason == KAON_WAIT_STOP || state->reason == KAON_END_CONVERGED ||
+                     has_followed(s, m);
     if (done) state->reason = KAON_END_CONVERGED;
     state->gate = done ? 0 : s->states.host[m % c].gate;
   }
+  for (int j = 0; j < c; j++)
+    if (!any_open(s, j)) s->states.host[j].gate = 0;
 }
 
 /* ---- the process ---- */
+
+static kaon_status proceed(kaon_solver *s);
 
 /* Makes level l the one whose steps the engine issues. */
 static void enter(kaon_solver *s, int l) {
@@ -114,7 +137,13 @@ static kaon_status begin(kaon_solver *s) {
   KAON_TRY(kaon_vector_copy(w->r, s->solve.b));
   KAON_TRY(kaon_vector_copy(w->p, s->solve.b));
   KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), w->P, s->outer.x, w->r, KAON_NUMBER(0), NULL));
-  return kaon_runner_loop(s);
+  return proceed(s);
+}
+
+/* 1: process j has reached the residual that it had to. */
+static int reached(const kaon_solver *s, int j) {
+  const kaon_column_state *base = &s->states.host[j];
+  return base->reason == KAON_WAIT_STOP && base->slot[KAON_S_R2][0] <= base->threshold;
 }
 
 /* Continues the running processes at level l, after completing the step that ended them. */
@@ -132,7 +161,22 @@ static kaon_status go_on(kaon_solver *s, int l) {
     KAON_TRY(kaon_vector_copy(to->P, from->P));
     KAON_TRY(kaon_vector_zero(s->x_inner));
   }
-  return kaon_runner_loop(s);
+  return proceed(s);
+}
+
+/* Issues steps until no process runs. Those that have reached the tolerance of the least shift,
+ * where shifts without their own end, then continue to the smallest tolerance. */
+static kaon_status proceed(kaon_solver *s) {
+  const kaon_multishift *f = s->shifts;
+  int count = 0;
+  KAON_TRY(kaon_runner_loop(s));
+  for (int j = 0; j < s->columns; j++) {
+    kaon_shift_source *source = &f->source[j];
+    source->runs = source->goal > f->finest && source->between <= source->goal && reached(s, j);
+    if (source->runs) source->goal = f->finest;
+    count += source->runs;
+  }
+  return count > 0 ? go_on(s, f->at) : KAON_OK;
 }
 
 /* Squares of a vector with the columns of b or x, read by norm2_of. */
@@ -151,12 +195,12 @@ static double norm2_of(const kaon_solver *s, int column) {
 }
 
 /* Selects the processes that continue: those that reached the residual of this level, but not yet
- * the tolerance. Returns their number. */
+ * their goal. Returns their number. */
 static int choose_next(kaon_solver *s) {
   int count = 0;
   for (int j = 0; j < s->columns; j++) {
     kaon_shift_source *source = &s->shifts->source[j];
-    source->runs = s->states.host[j].reason == KAON_WAIT_STOP && source->between > s->options.tol;
+    source->runs = source->between > source->goal && reached(s, j);
     count += source->runs;
   }
   return count;
@@ -164,7 +208,7 @@ static int choose_next(kaon_solver *s) {
 
 /* The residual at which a process may begin at this level. */
 static double begins_at(const kaon_solver *s, const kaon_shift_level *w, double spread) {
-  const double bound = s->options.tol / w->unit;
+  const double bound = s->shifts->finest / w->unit;
   return fmin(1, bound / fmax(sloppy_least, sloppy_margin * spread));
 }
 
@@ -201,7 +245,8 @@ static kaon_status choose_again(kaon_solver *s, const kaon_shift_level *next, in
 
 kaon_status kaon_shifted_run(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
-  memset(f->source, 0, (size_t)s->columns * sizeof *f->source);
+  for (int j = 0; j < s->columns; j++)
+    f->source[j] = (kaon_shift_source){.goal = f->follows ? f->tol_least : f->finest};
   for (int l = 0; l < f->levels; l++) {
     const kaon_shift_level *next = l + 1 < f->levels ? &f->level[l + 1] : NULL;
     int again = 0;
@@ -246,14 +291,22 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* Takes the residuals into the reports. Returns the number of columns that missed the tolerance. */
+/* 1: column m of x had no tolerance of its own, and its process reached that of the least shift. */
+static int ended_with_least(const kaon_solver *s, int m) {
+  const int reason = s->states.host[m % s->columns].reason;
+  return kaon_shifted_tol(s, m) == 0 && (reason == KAON_WAIT_STOP || has_followed(s, m));
+}
+
+/* Takes the residuals into the reports. Returns the number of columns that missed their tolerance.
+ */
 static int take_residuals(kaon_solver *s) {
   int count = 0;
   for (int m = 0; m < kaon_shifted_columns(s); m++) {
     kaon_column_report *r = &s->shifts->reports[m];
     const double b2 = s->states.norm2[m % s->columns];
     r->residual = r->stop_residual = b2 > 0 ? sqrt(norm2_of(s, m) / b2) : 0;
-    if (r->residual <= 1.1 * s->options.tol) r->reason = KAON_CONVERGED;
+    if (r->residual <= 1.1 * kaon_shifted_tol(s, m) || ended_with_least(s, m))
+      r->reason = KAON_CONVERGED;
     count += kaon_shifted_missed(s, m);
   }
   return count;

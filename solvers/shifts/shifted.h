@@ -23,6 +23,7 @@ typedef struct kaon_shift_level {
 typedef struct kaon_shift_source {
   double spread;  /* see spread_of in shifted.c; 0: not known yet */
   double between; /* the residual at which it leaves a level; 0: this is its last level */
+  double goal;    /* the residual at which it ends, or first ends those that go only as far */
   int runs;       /* 1: runs at this level */
 } kaon_shift_source;
 
@@ -32,7 +33,12 @@ struct kaon_multishift {
   kaon_multishift_options options;
   int n;
   double sigma[KAON_MULTISHIFT_MAX], least;
-  kaon_operator *A;    /* the user's, or A^dag A (shifted_operator.c) */
+  double tol[KAON_MULTISHIFT_MAX]; /* 0: as far as the least shift goes */
+  double tol_least;                /* of the least shift */
+  double finest;                   /* the smallest but 0; the solver's own tolerance */
+  int follows;                     /* 1: a shift has 0 */
+  int beyond;                      /* 1: a shift has a smaller tolerance than the least one */
+  kaon_operator *A;                /* the user's, or A^dag A (shifted_operator.c) */
   kaon_solver *solver; /* for as many right-hand sides as the last solve had; NULL: none */
 
   /* What belongs to the solver. Its own vectors are those of its inner precision. */
@@ -62,10 +68,15 @@ static inline int kaon_shifted_columns(const kaon_solver *s) {
 static inline kaon_column_state *kaon_shifted_state(const kaon_solver *s, int m) {
   return &s->states.host[s->columns + m];
 }
-/* 1: the process of column m of x has converged, but its residual exceeds 1.1 times the tolerance.
+/* The tolerance of column m of x. */
+static inline double kaon_shifted_tol(const kaon_solver *s, int m) {
+  return s->shifts->tol[m / s->columns];
+}
+/* 1: the process of column m of x has converged, but its residual exceeds 1.1 times its tolerance.
  * 1.1 as in the other solvers. */
 static inline int kaon_shifted_missed(const kaon_solver *s, int m) {
-  return !(s->shifts->reports[m].residual <= 1.1 * s->options.tol) &&
+  const double tol = kaon_shifted_tol(s, m);
+  return tol > 0 && !(s->shifts->reports[m].residual <= 1.1 * tol) &&
          s->states.host[m % s->columns].reason == KAON_WAIT_STOP;
 }
 

@@ -34,6 +34,76 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
   return KAON_OK;
 }
 
+/* ---- tolerances ---- */
+
+static kaon_status check_tolerances(const kaon_multishift *f, const double *tol) {
+  double least = 0;
+  for (int i = 0; tol != NULL && i < f->n; i++) {
+    const int usable = isgreaterequal(tol[i], 1e-300) && islessequal(tol[i], 1.0);
+    if (!usable && tol[i] != 0)
+      return kaon_fail(f->ctx, KAON_ERR_ARGUMENT,
+                       "multishift: tolerance %d is %g, but must be 1e-300 to 1, or 0 to go as far "
+                       "as the smallest shift",
+                       i, tol[i]);
+    if (f->sigma[i] == f->least) least = fmax(least, tol[i]);
+  }
+  if (tol == NULL || least > 0) return KAON_OK;
+  return kaon_fail(f->ctx, KAON_ERR_ARGUMENT,
+                   "multishift: the smallest shift has tolerance 0, but the others go as far as it "
+                   "does; give it a tolerance above 0");
+}
+
+static double smaller(double least, double tol) {
+  return tol > 0 && (least == 0 || tol < least) ? tol : least;
+}
+
+/* tol NULL: the options' for every shift. */
+static void take_tolerances(kaon_multishift *f, const double *tol) {
+  f->tol_least = f->finest = 0;
+  f->follows = 0;
+  for (int i = 0; i < f->n; i++) {
+    f->tol[i] = tol != NULL ? tol[i] : f->options.tol;
+    f->finest = smaller(f->finest, f->tol[i]);
+    if (f->sigma[i] == f->least) f->tol_least = smaller(f->tol_least, f->tol[i]);
+    if (f->tol[i] == 0) f->follows = 1;
+  }
+}
+
+/* Steps of processes that go beyond the least shift have one more operation, so recordings of the
+ * others are not valid for them. */
+static void forget_recordings(kaon_solver *s) {
+  s->replay.recorded.form = KAON_ISSUE_AUTO;
+  for (int l = 0; l < s->shifts->levels; l++)
+    s->shifts->level[l].replay.recorded.form = KAON_ISSUE_AUTO;
+}
+
+static void use_tolerances(kaon_multishift *f, const double *tol) {
+  const int before = f->beyond;
+  take_tolerances(f, tol);
+  f->beyond = f->finest < f->tol_least;
+  if (f->solver == NULL) return;
+  f->solver->options.tol = f->finest;
+  if (f->beyond != before) forget_recordings(f->solver);
+}
+
+static kaon_status set_tolerances(kaon_multishift *f, const double *tol) {
+  kaon_argument given[1 + KAON_MULTISHIFT_MAX];
+  int n = 0;
+  given[n++] = kaon_whole("tolerances given", tol != NULL);
+  for (int i = 0; tol != NULL && i < f->n; i++) given[n++] = kaon_real("a tolerance", tol[i]);
+  KAON_TRY(kaon_same(f->ctx, check_tolerances(f, tol), "multishift", given, n));
+  use_tolerances(f, tol);
+  return KAON_OK;
+}
+
+kaon_status kaon_multishift_set_tol(kaon_multishift *solver, const double *tol) {
+  KAON_ENTER(KAON_OF(solver), solver);
+  KAON_TRY(kaon_begin_work(solver->ctx, &solver->at_work, "multishift", "solver"));
+  const kaon_status status = set_tolerances(solver, tol);
+  solver->at_work = 0;
+  return status;
+}
+
 /* ---- what is added to a solver ---- */
 
 /* Unit roundoffs; half: half a unit of a site's largest value. */
@@ -134,7 +204,7 @@ void kaon_shifted_destroy(kaon_solver *s) {
 static kaon_status make_solver(kaon_multishift *f, int columns) {
   const kaon_multishift_options *own = &f->options;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
-  o.tol = own->tol;
+  o.tol = f->finest;
   o.max_iterations = own->max_iterations;
   o.stop = KAON_STOP_REDUCED;
   o.sloppy = own->sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
@@ -172,6 +242,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     f->sigma[i] = ldexp(sigma[i], -exponent);
     f->least = i == 0 ? f->sigma[0] : fmin(f->least, f->sigma[i]);
   }
+  use_tolerances(f, NULL);
   kaon_context_retain(f->ctx);
   status = kaon_agree(f->ctx, kaon_shifted_operator(A, own.normal, NULL, A->precision, &f->A));
   if (status == KAON_OK) f->A->exponent = exponent;

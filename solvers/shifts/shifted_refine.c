@@ -1,4 +1,4 @@
-/* shifted_refine.c - refines the shifts that missed the tolerance: (A + sigma_i) d = b - (A +
+/* shifted_refine.c - refines the shifts that missed their tolerance: (A + sigma_i) d = b - (A +
  * sigma_i) x_i, x_i += d. It treats one shift after another by CG in mixed precision, which
  * replaces its residual (cg.c). So the residual converges whatever the process lost. */
 #include <math.h>
@@ -28,7 +28,7 @@ static kaon_status correct(kaon_solver *s, int m, refinement *f) {
   kaon_solve_report solve = KAON_SOLVE_REPORT_INIT;
   o.method = KAON_CG;
   o.stop = KAON_STOP_REDUCED;
-  o.tol = fmin(1, 0.5 * s->options.tol / report->residual);
+  o.tol = fmin(1, 0.5 * kaon_shifted_tol(s, m) / report->residual);
   o.max_iterations = left > 0 ? left : 1;
   o.sloppy = all->options.sloppy;
   o.reconstruct = s->options.reconstruct;

@@ -72,6 +72,7 @@
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)             \
   X(KAON_REC_GCR_SOLVE, kaon_gcr_solve)                   \
   X(KAON_REC_SHIFT_STEP, kaon_shift_step)                 \
+  X(KAON_REC_SHIFT_LAST, kaon_shift_last)                 \
   X(KAON_REC_FCG_BETA, kaon_fcg_beta)
 
 enum {

@@ -50,13 +50,14 @@ enum {
   KAON_S_ALPHA_CONJ,
   KAON_S_BETA_CONJ,
   KAON_S_OVERLAP_SHADOW,
-  /* CG with several shifts. State 0: sigma_0, the size of A, sigma_0 alpha, (p, p). Other states:
-   * sigma_i - sigma_0, sigma_i, zeta and its growth in the last step, alpha and beta of the step
-   * before. */
+  /* CG with several shifts. State 0: sigma_0, the size of A, sigma_0 alpha, (p, p), the number of
+   * shifts and the distance of their states. Other states: sigma_i - sigma_0, sigma_i, zeta and its
+   * growth in the last step, alpha and beta of the step before. */
   KAON_S_SIGMA,
   KAON_S_SIGMA_WHOLE,
   KAON_S_SIGMA_ALPHA,
   KAON_S_DIRECTION2,
+  KAON_S_SHIFTS,
   KAON_S_LARGEST = KAON_S_SIGMA_WHOLE,
   KAON_S_ZETA = KAON_S_SIGMA_ALPHA,
   KAON_S_OLD = KAON_S_DIRECTION2,

@@ -47,3 +47,14 @@ static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
   s->gate = due ? KAON_GATE_STEP | KAON_GATE_FLUSH : KAON_GATE_STEP;
   if (next * next * r2 <= s->threshold) s->reason = KAON_WAIT_STOP;
 }
+
+/* Ends the process whose shifts have all converged. It runs after kaon_shift_step, and only if the
+ * process goes beyond the tolerance of its own shift. */
+static inline KAON_HD_CALLED void kaon_shift_last(kaon_column_state *s) {
+  const int shifts = (int)s->slot[KAON_S_SHIFTS][0], distance = (int)s->slot[KAON_S_SHIFTS][1];
+  for (int i = 1; i <= shifts; i++) {
+    const kaon_column_state *shift = s + i * distance;
+    if ((shift->gate & KAON_GATE_STEP) && shift->reason != KAON_WAIT_STOP) return;
+  }
+  kaon_wait(s, KAON_WAIT_STOP, 1);
+}
