@@ -7,7 +7,7 @@
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
 #include "multigrid/agglomerate.h"
-#include "multigrid/dense_level.h"
+#include "multigrid/dense/dense_level.h"
 #include "multigrid/refresh.h"
 #include "multigrid/transfer.h"
 

@@ -10,13 +10,12 @@ bench/results/README.md describes the form of the files. Python's standard libra
 """
 import argparse
 import glob
-import hashlib
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
+
+from performance_draw import DASHED, LINE, against, bars, draw, lines, mark, number, section, table
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 NAME = re.compile(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+(?:-dirty)?)-(.+)\.json")
@@ -138,60 +137,6 @@ def find(rows, **cell):
     """The last row of this cell, or None."""
     found = [row for row in rows if all(row.get(key) == value for key, value in cell.items())]
     return found[-1] if found else None
-
-
-# ---- text ----
-
-def number(x):
-    """Four digits, no exponent."""
-    return "-" if x is None else f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
-
-
-def against(row, other, key="gflops"):
-    """A figure, and how many times as good as the peer's it is."""
-    if row is None or other is None:
-        return number(row and row[key])
-    times = other[key] / row[key] if key == "seconds" else row[key] / other[key]
-    return f"{number(row[key])} ({times:.2f})"
-
-
-def table(header, lines):
-    return "\n".join("|" + "|".join(map(str, line)) + "|" for line in [header, ["---"] * len(header), *lines]) + "\n"
-
-
-def section(title, intro, made, plots, commands, files):
-    """A part of the page. plots: {name: what it shows}; made: its table, and what is said below."""
-    shown = "".join(f"![{what}](plots/{name}.svg)\n" for name, what in plots.items())
-    return f"{title}\n\n{intro}\n\n{made}{shown and chr(10)}{shown}\n```\n" + "\n".join(commands) + f"\n```\n\nFiles: {files}.\n"
-
-
-# ---- plots ----
-
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
-
-
-def plot(title, ylabel, more, curves):
-    """A gnuplot script. curves: [(how it is drawn, [points])]"""
-    text = ["set terminal svg size 820,380 font 'sans,13' background 'white'", f"set title '{title}'", f"set ylabel '{ylabel}'",
-            "set grid ytics lc rgb '#dddddd'", "set border 3", "set tics nomirror", "set yrange [0:*]", "set key outside right center reverse Left",
-            *more, "plot " + ", ".join("'-' using " + how for how, _ in curves)]
-    shown = lambda x: "NaN" if x is None else f'"{x}"' if isinstance(x, str) else f"{x:.5g}"
-    return "\n".join(text + ["\n".join(" ".join(map(shown, point)) for point in points) + "\ne" for _, points in curves]) + "\n"
-
-
-def bars(title, ylabel, labels, series):
-    """series: {name: [a value for each label]}"""
-    return plot(title, ylabel, ["set style data histogram", "set style histogram clustered gap 1.2", "set style fill solid noborder", "set boxwidth 0.9", "set bmargin 4"],
-                [(f"2:xtic(1) title '{name}' lc rgb '{COLOURS[i]}'", list(zip(labels, values))) for i, (name, values) in enumerate(series.items())])
-
-
-def lines(title, xlabel, ylabel, series, more):
-    """series: [(name, colour, gnuplot's style, [(x, y)])]"""
-    return plot(title, ylabel, [f"set xlabel '{xlabel}'", *more],
-                [(f"1:2 with {style} lc rgb '{COLOURS[colour]}' title '{name}'", points) for name, colour, style, points in series])
-
-
-LINE, DASHED = "linespoints lw 2 pt 7 ps 0.7 dt 1", "linespoints lw 2 pt 7 ps 0.7 dt 2"
 
 
 # ---- the page ----
@@ -385,16 +330,6 @@ def page(results):
     return "\n".join([HEAD] + [part(results, plots) for part in (hops, columns, solves, ranks, sparse, h100, cpu, light_quarks)]), plots
 
 
-def mark(text):
-    return f"<!-- {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"
-
-
-def draw(text):
-    if not shutil.which("gnuplot"):
-        raise Wrong("gnuplot is missing: install the package gnuplot-nox")
-    return subprocess.run(["gnuplot"], input=text, stdout=subprocess.PIPE, text=True, check=True).stdout + mark(text)
-
-
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--root", default=ROOT, help="the source folder")
@@ -423,6 +358,6 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Wrong as wrong:
+    except (Wrong, FileNotFoundError) as wrong:
         print(f"performance.py: {wrong}", file=sys.stderr)
         sys.exit(3)

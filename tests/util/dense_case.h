@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/vector/space.h"
-#include "multigrid/dense_level.h"
+#include "multigrid/dense/dense_level.h"
 #include "tests/util/test_util.h"
 
 typedef double complex dense_number;

@@ -1,6 +1,6 @@
 /* dense_matrix.c - rows of a coarse operator from its matrices, and the inverse: by the backend, or
  * by LAPACKE. */
-#include "multigrid/dense_matrix.h"
+#include "multigrid/dense/dense_matrix.h"
 
 #include <complex.h>
 #include <float.h>

@@ -1,7 +1,7 @@
 /* dense_matrix.h - a coarse operator as one dense matrix in the device's memory, and its inverse. */
 #pragma once
 
-#include "multigrid/dense_level.h"
+#include "multigrid/dense/dense_level.h"
 
 /* Row number of component c at a site of the whole lattice, x fastest: site * numbers + c, with
  * `numbers` complex numbers a site. So the order does not depend on the grid of ranks. */

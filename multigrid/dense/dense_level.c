@@ -3,7 +3,7 @@
  * The matrix is a vector of as many columns as it has rows, on this rank's sites. An application
  * gathers the numbers of x from all ranks, puts them into the order of the whole lattice, on which
  * bits depend, and multiplies. */
-#include "multigrid/dense_level.h"
+#include "multigrid/dense/dense_level.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "lib/core/entry.h"
 #include "lib/grid/rank_gather.h"
 #include "lib/vector/space.h"
-#include "multigrid/dense_matrix.h"
+#include "multigrid/dense/dense_matrix.h"
 
 /* What an application to a given number of columns needs. It is retained
  * (lib/operator/workspace.h says why). */
