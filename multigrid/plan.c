@@ -261,6 +261,8 @@ void kaon_multigrid_count(const kaon_context *ctx, const int part[4], const int 
   info->column_bytes = cycle_bytes(size, inverted);
   info->setup_bytes =
       setup_bytes(size, column_bytes(size[0].places, reals_of_0, KAON_SINGLE), inverted);
+  /* a device inverts the coarsest level's matrix in memory of its own, the host in the host's */
+  if (!ctx->backend->host_accessible) info->setup_bytes += 2 * 16 * inverted * inverted;
 }
 
 kaon_status kaon_multigrid_plan(const kaon_context *ctx, const int extents[4], const int grid[4],

@@ -128,7 +128,7 @@ typedef struct kaon_multigrid_info {
   int levels;
   kaon_multigrid_level level[KAON_MULTIGRID_LEVELS];
   int64_t bytes;        /**< of all levels on a rank, with their tables */
-  int64_t setup_bytes;  /**< of work vectors, at most, in the set-up */
+  int64_t setup_bytes;  /**< of work memory, at most, in the set-up */
   int64_t column_bytes; /**< of work vectors for each column that K is applied to */
   double
       seconds; /**< of the set-up, on this rank; the parts below leave out memory and random numbers */
