@@ -109,6 +109,14 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 /* Orthonormal columns with the same span, as far as they are independent. */
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
+/* Columns to which the set-up applies a cycle at once, of n: enough to share links and matrices, and
+ * few, since a cycle needs a dozen vectors for each. */
+static inline int kaon_setup_columns(int n) {
+  enum { MOST = 8 };
+  const int batches = (n + MOST - 1) / MOST;
+  return (n + batches - 1) / batches;
+}
+
 /* Finds bases and makes the matrices of all levels (setup.c). top: level 0 in single precision.
  * rounds: of improvement. fresh: begin with random vectors, else with the present bases, which
  * stay as they are with 0 rounds. Collective. */

@@ -217,7 +217,8 @@ static int64_t between(const level_size *level) {
 }
 
 /* While a cycle improves the candidates of a level, those of the levels above are there too: each
- * level's candidates and results, and one more vector for the coarse matrices. Level 0, of which a
+ * level's candidates and results, one more vector for the coarse matrices, and what the cycle needs
+ * for some columns at once. Level 0, of which a
  * single-precision column takes `fine` bytes, has its basis in that precision, too. */
 static int64_t setup_bytes(const level_size *solving, int64_t fine, int64_t rows) {
   level_size size[KAON_MULTIGRID_LEVELS];
@@ -226,7 +227,8 @@ static int64_t setup_bytes(const level_size *solving, int64_t fine, int64_t rows
   size[0].column = fine;
   int64_t bytes = fine > solving->column ? size->vectors * fine : 0;
   for (; level->vectors > 0; level++)
-    bytes += level->vectors * (3 * level->column + cycle_bytes(level, rows));
+    bytes += level->vectors * 3 * level->column +
+             kaon_setup_columns(level->vectors) * (2 * level->column + cycle_bytes(level, rows));
   return bytes;
 }
 

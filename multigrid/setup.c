@@ -129,11 +129,26 @@ static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
   return KAON_OK;
 }
 
+/* w = K v, some columns at a time. The last ones may overlap those before, with the same result. */
+static kaon_status apply(kaon_operator *K, const kaon_vector *v, kaon_vector *w) {
+  const int columns = kaon_setup_columns(v->nrhs);
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *in = NULL, *out = NULL;
+  KAON_TRY(kaon_vector_create(v->ctx, v->space, v->precision, columns, &in));
+  KAON_TRY(kaon_vector_create(v->ctx, v->space, v->precision, columns, &out));
+  for (int i = 0; i < v->nrhs; i += columns) {
+    const int first = i + columns < v->nrhs ? i : v->nrhs - columns;
+    KAON_TRY(kaon_vector_copy_columns(in, 0, v, first, columns));
+    KAON_TRY(kaon_operator_run(K, KAON_PLAIN, in, out, NULL));
+    KAON_TRY(kaon_vector_copy_columns(w, first, out, 0, columns));
+  }
+  return KAON_OK;
+}
+
 /* v = K v or S v, of norm 1. */
 static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operator *K,
                            candidates *c) {
   double clock = kaon_seconds();
-  KAON_TRY(kaon_operator_run(K, KAON_PLAIN, c->v, c->w, NULL));
+  KAON_TRY(apply(K, c->v, c->w));
   kaon_vector *swapped = c->v;
   c->v = c->w;
   c->w = swapped;
@@ -145,7 +160,7 @@ static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operat
 static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *c, int times) {
   KAON_AUTO(kaon_operator_destroy) kaon_operator *smoother = NULL;
   KAON_TRY(tell(mg, level, 0));
-  KAON_TRY(kaon_level_smoother(level, level->vectors, &smoother));
+  KAON_TRY(kaon_level_smoother(level, kaon_setup_columns(level->vectors), &smoother));
   for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, c));
   return KAON_OK;
 }

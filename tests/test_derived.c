@@ -227,6 +227,8 @@ enum { ROWS = sizeof table / sizeof *table };
 static const char of_matrices[] =
     " kaon_matrix_operator kaon_precond_create kaon_matrix_set_null_space kaon_matrix_project_rhs "
     "kaon_matrix_check_consistency ";
+/* It follows by kaon_dirac_set_clover: test_given_clover. */
+static const char of_given_terms[] = " kaon_dirac_create_clover ";
 
 static void destroy(const world *w, derived *d) {
   kaon_solver_destroy(&d->solver);
@@ -433,7 +435,7 @@ static int derives(const char *arguments) {
 static int known(const char *name) {
   char word[80];
   snprintf(word, sizeof word, " %s ", name);
-  int found = strstr(of_matrices, word) != NULL;
+  int found = strstr(of_matrices, word) != NULL || strstr(of_given_terms, word) != NULL;
   for (int row = 0; row < ROWS; row++) found |= strstr(table[row].functions, word) != NULL;
   return found;
 }
