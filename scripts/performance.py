@@ -157,10 +157,9 @@ def hops(results, plots):
     rows, peer = results.rows(H200, *topics), quda["rows"]
     cells = [[f"{title}, {p}", *(against(hop(rows, bench, p, n, LARGE), hop(peer, bench, p, n, LARGE)) for n in links)]
              for title, bench, links in OPERATORS for p in PRECISIONS]
-    for title, bench, links in (OPERATORS[0], OPERATORS[3]):
-        keys = [(p, n) for p in PRECISIONS for n in links]
-        plots["h200-" + title.lower()] = bars(f"{title} hop, 48x48x48x64, one H200, by precision and reals a link", "GFLOPS", [f"{p}\\n{n}" for p, n in keys],
-                                              {name: [hop(source, bench, p, n, LARGE)["gflops"] for p, n in keys] for name, source in (("kaon", rows), ("QUDA", peer))})
+    keys = [(p, n) for p in PRECISIONS for n in (18, 12, 8)]
+    plots["h200-wilson"] = bars("Wilson hop, 48x48x48x64, one H200, by precision and reals a link", "GFLOPS", [f"{p}\\n{n}" for p, n in keys],
+                                {name: [hop(source, "wilson-hop", p, n, LARGE)["gflops"] for p, n in keys] for name, source in (("kaon", rows), ("QUDA", peer))})
     sizes = ([16, 16, 16, 16], MIDDLE, LARGE)
     plots["h200-volume"] = lines("Wilson hop by volume, 12 reals a link, one H200", "lattice", "GFLOPS",
                                  [(f"{name} {p}", PRECISIONS.index(p), style, [(x, hop(source, "wilson-hop", p, 12, size)["gflops"]) for x, size in enumerate(sizes)])
@@ -171,20 +170,19 @@ def hops(results, plots):
                    table(["operator", "18", "12 or 13", "8 or 9"], cells) + f"""
 The first cell moves its ideal traffic at {100 * full["ideal_gbs"] / full["limit_gbs"]:.0f} % of the bandwidth of streaming reads, {number(full["limit_gbs"])} GB/s.
 {quda["about"]}
-""", {"h200-wilson": "Wilson hop beside QUDA", "h200-hisq": "HISQ hop beside QUDA", "h200-volume": "Wilson hop by volume"},
+""", {"h200-wilson": "Wilson hop beside QUDA", "h200-volume": "Wilson hop by volume"},
                    ["kaon-bench dslash --backend cuda --lattice 16 16 16 16 --lattice 32 32 32 32 --lattice 48 48 48 64 --columns 1",
                     "kaon-bench dslash --backend cuda --action staggered --lattice 48 48 48 64 --columns 1",
                     "kaon-bench dslash --backend cuda --action hisq --lattice 48 48 48 64 --columns 1"], results.sources(H200, *topics))
 
 
-def columns(results, plots):
+def columns(results, _):
     rows = results.rows(H200, "dslash", "columns", "hisq")
     cases = [("Wilson, 12 reals", "wilson-hop", 12, 1), ("Wilson, 12 reals", "wilson-hop", 12, 12)] + [("HISQ, 18 reals", "hisq-hop", 18, n) for n in (1, 8, 12)]
     figures = {p: [hop(rows, bench, p, links, MIDDLE, n)["gflops"] for _, bench, links, n in cases] for p in PRECISIONS}
-    plots["h200-columns"] = bars("Hops by the number of right-hand sides, 32x32x32x32, one H200", "GFLOPS", [f"{title.split(',')[0]}\\n{n}" for title, _, _, n in cases], figures)
     cells = [[title, n, *(number(figures[p][i]) for p in PRECISIONS)] for i, (title, _, _, n) in enumerate(cases)]
     return section("### Several right-hand sides", "32x32x32x32: GFLOPS of all right-hand sides together.", table(["operator", "right-hand sides", *PRECISIONS], cells),
-                   {"h200-columns": "Hops by right-hand sides"},
+                   {},
                    ["kaon-bench dslash --backend cuda --lattice 32 32 32 32 --columns 1,12 --reconstruct 12",
                     "kaon-bench dslash --backend cuda --action hisq --lattice 32 32 32 32 --columns 1,8,12 --reconstruct 18"], results.sources(H200, "columns", "hisq"))
 
