@@ -28,8 +28,8 @@ forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "the reference shares nothing with the library"
 no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" 2>/dev/null)
 forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* alone"
-no_dense=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "multigrid/dense_*.c" 2>/dev/null)
-forbid "$no_dense" "(lapacke|cblas)\.h" "LAPACKE belongs to multigrid/dense_*.c and to the tests alone"
+no_dense=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "multigrid/dense/*.c" 2>/dev/null)
+forbid "$no_dense" "(lapacke|cblas)\.h" "LAPACKE belongs to multigrid/dense/*.c and to the tests alone"
 host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
 
