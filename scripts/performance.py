@@ -272,6 +272,7 @@ The last column is the set-up of multigrid, which serves all right-hand sides.""
                    table(["lattice", *seen], [[title(x), *(steps[tuple(x), k]["iterations"] if steps[tuple(x), k] else "-" for k in seen)] for x in lattices]),
                    {"light-quarks": "Time to solution against the quark mass", "multigrid-steps": "Steps of multigrid against mass and volume"},
                    ["bench/multigrid_masses.py build/kaon-bench --gauge FILE --lattice 16 16 16 16 --json OUT",
+                    "kaon generate --lattice 16 16 16 32 --seed 11 --output FILE",
                     "kaon generate --lattice 24 24 24 24 --seed 12 --output FILE",
                     "bench/multigrid_masses.py build/kaon-bench --gauge FILE --lattice 24 24 24 24 --kappa 0.1345 0.1350 0.1352 --methods multigrid --json OUT"],
                    results.sources(ZEN5, "light-quarks", "multigrid-volumes"))

@@ -30,7 +30,8 @@ typedef struct kaon_multigrid_options {
   int levels; /**< 2 to 4. 0: as many as it takes until the coarsest can be inverted (`dense`) */
   int block[KAON_MULTIGRID_LEVELS - 1][4]; /**< sites of an aggregate in x, y, z, t. 0: 4 on level 0
                                                and 2 below, or another extent that divides a rank's
-                                               part; below level 0 at most as many as give 16 sites */
+                                               part; below level 0 no direction is cut once a
+                                               block has 16 sites */
   int vectors
       [KAON_MULTIGRID_LEVELS -
        1]; /**< of the basis, up to 32. 0: 20 on level 0, 24 below, or fewer on small blocks */

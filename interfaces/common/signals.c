@@ -160,6 +160,14 @@ int signals_interrupted(void) {
   return atomic_load_explicit(&now.interrupted, memory_order_relaxed);
 }
 
+int signals_monitor(void *user, int iteration, int column, double residual) {
+  (void)user;
+  (void)iteration;
+  (void)column;
+  (void)residual;
+  return signals_interrupted();
+}
+
 void signals_raise(void) {
   atomic_store(&now.interrupted, 1);
 }

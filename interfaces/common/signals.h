@@ -15,6 +15,8 @@ int signals_start(void);
 /* 1 once this process was asked to stop. On several ranks it may be the only one so far:
  * ranks_interrupted. */
 int signals_interrupted(void);
+/* The same as a kaon_monitor_fn, which ends a solve or a set-up. Nothing is read of its arguments. */
+int signals_monitor(void *user, int iteration, int column, double residual);
 /* Sets the flag because another rank was asked to stop. */
 void signals_raise(void);
 /* 1: an interrupt waits until the main thread has kept its work in a file, however long that takes.

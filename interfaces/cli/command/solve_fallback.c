@@ -97,14 +97,6 @@ static int unexplained(const solve_job *job) {
   return count;
 }
 
-static int ends_early(void *user, int iteration, int column, double residual) {
-  (void)user;
-  (void)iteration;
-  (void)column;
-  (void)residual;
-  return signals_interrupted();
-}
-
 /* y = the least-squares solution by cgnr, as far as it gets. */
 static kaon_status least_squares(const solve_job *job, kaon_vector *y,
                                  kaon_column_report *reports) {
@@ -114,7 +106,7 @@ static kaon_status least_squares(const solve_job *job, kaon_vector *y,
   o.stop = KAON_STOP_NORMAL;
   o.tol = 1e-12; /* small enough to find parts of b above 0.01 |b| */
   o.max_iterations = job->l.options.max_iterations;
-  o.monitor = ends_early;
+  o.monitor = signals_monitor;
   kaon_status status = kaon_vector_zero(y);
   if (status == KAON_OK) status = kaon_solver_create(job->l.A, job->columns, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, job->b, y, reports, NULL);

@@ -59,14 +59,6 @@ static problem_args arguments(const search *s, const char *options) {
   return p;
 }
 
-static int stop(void *user, int iteration, int column, double residual) {
-  (void)user;
-  (void)iteration;
-  (void)column;
-  (void)residual;
-  return signals_interrupted();
-}
-
 /* The shortest of a few solves. */
 static kaon_status solve(const search *s, problem *p, const kaon_vector *b, kaon_vector *x,
                          trial *t) {
@@ -96,13 +88,13 @@ static int measure(search *s, trial *t) {
   field_spec spec;
   kaon_vector *b = NULL, *x = NULL;
   int code = problem_check(&a, &p, &spec);
-  p.multigrid.monitor = stop;
+  p.multigrid.monitor = signals_monitor;
   if (code == EXIT_DONE) code = problem_links(s->ctx, &a, &spec, &p);
   signals_stage("measuring", "no options were found");
   if (code == EXIT_DONE) memcpy(s->extents, p.field.extents, sizeof s->extents);
   if (code == EXIT_DONE) kaon_lattice_part(p.field.lattice, NULL, NULL, s->grid);
   if (code == EXIT_DONE) code = problem_operator(s->ctx, &a, &p);
-  p.options.monitor = stop;
+  p.options.monitor = signals_monitor;
   if (code == EXIT_DONE) code = problem_solver(s->ctx, s->columns, &p);
   kaon_status status = KAON_OK;
   const kaon_space *space = code == EXIT_DONE ? problem_space(&p) : NULL;

@@ -22,14 +22,6 @@ typedef struct estimate {
   double besides;  /* of its begin and end */
 } estimate;
 
-static int stop(void *user, int iteration, int column, double residual) {
-  (void)user;
-  (void)iteration;
-  (void)column;
-  (void)residual;
-  return signals_interrupted();
-}
-
 /* Makes at most so many steps for `count` columns from `first` on, from a zero guess. */
 static kaon_status solve(const invert_job *job, kaon_operator *R, int first, int count, int steps,
                          kaon_solver **solver, kaon_column_report *columns, double *seconds) {
@@ -42,7 +34,7 @@ static kaon_status solve(const invert_job *job, kaon_operator *R, int first, int
   o.max_iterations = steps;
   o.sloppy = job->p.options.sloppy;
   o.reconstruct = job->p.options.reconstruct;
-  o.monitor = stop;
+  o.monitor = signals_monitor;
   kaon_status status = kaon_solver_create(R, count, &o, solver);
   if (status == KAON_OK) status = kaon_vector_create(job->ctx, space, job->p.precision, count, &b);
   if (status == KAON_OK) status = kaon_vector_create(job->ctx, space, job->p.precision, count, &x);
