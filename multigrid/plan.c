@@ -81,6 +81,26 @@ static kaon_status choose_smoother(const kaon_context *ctx, kaon_multigrid_optio
   return KAON_OK;
 }
 
+/* Options of levels that have none, because they are the coarsest or beyond it. */
+static kaon_status check_idle(const kaon_context *ctx, const kaon_multigrid_options *o) {
+  for (int l = o->levels - 1; l < KAON_MULTIGRID_LEVELS - 1; l++) {
+    const int *b = o->block[l];
+    const int block = b[0] || b[1] || b[2] || b[3];
+    if (block || o->vectors[l] || o->steps[l] || o->cycle[l])
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "multigrid: there are %d levels, from 0 to %d, and level %d has no %s because "
+          "it is not above another; leave the option out, or ask for %d levels",
+          o->levels, o->levels - 1, l,
+          block           ? "blocks"
+          : o->vectors[l] ? "vectors"
+          : o->steps[l]   ? "smoother"
+                          : "cycle",
+          l + 2);
+  }
+  return KAON_OK;
+}
+
 kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0[4],
                                     const int whole_of_0[4], kaon_multigrid_options *o) {
   const int asked = o->levels;
@@ -114,7 +134,7 @@ kaon_status kaon_multigrid_complete(const kaon_context *ctx, const int part_of_0
     }
   }
   o->levels = level + 1;
-  if (level > 0 && (asked == 0 || level + 1 == asked)) return KAON_OK;
+  if (level > 0 && (asked == 0 || level + 1 == asked)) return check_idle(ctx, o);
   return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                    "multigrid: %d levels are needed, but the lattice %d x %d x %d x %d on this "
                    "grid of ranks has "

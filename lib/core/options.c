@@ -231,17 +231,34 @@ static int has(const kaon_field *field, size_t known) {
   return field->offset + (narrow ? sizeof(int) : sizeof(double)) <= known;
 }
 
-static kaon_status parse_pair(const kaon_options_table *table, char *pair, size_t room,
-                              void *options) {
+/* 1: the text before `end` has a value for this field. */
+static int is_given_before(const kaon_field *field, const char *text, const char *end) {
+  const size_t length = strlen(field->name);
+  while (text < end) {
+    text += strspn(text, ", \t\n");
+    if (text < end && strncmp(text, field->name, length) == 0 && text[length] == '=') return 1;
+    text += strcspn(text, ", \t\n");
+  }
+  return 0;
+}
+
+static kaon_status parse_pair(const kaon_options_table *table, const char *text, const char *at,
+                              char *pair, size_t room, void *options) {
   char *value = strchr(pair, '=');
   if (value == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: \"%s\" is not of the form key=value",
                      table->name, pair);
   *value++ = '\0';
   for (const kaon_field *field = table->fields; field->name != NULL; field++)
-    if (strcmp(field->name, pair) == 0 && has(field, room))
+    if (strcmp(field->name, pair) == 0 && has(field, room)) {
+      if (is_given_before(field, text, at))
+        return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                         "%s options: %s is given twice, the second time as %s; leave one of them "
+                         "out",
+                         table->name, pair, value);
       return field->type == KAON_FIELD_ENUM ? parse_name(table, field, value, options)
                                             : parse_number(table, field, value, options);
+    }
   char known[256] = "";
   size_t used = 0;
   for (const kaon_field *field = table->fields; field->name != NULL && used < sizeof known; field++)
@@ -259,6 +276,7 @@ kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char
   size_t room;
   KAON_TRY(known_bytes(table, options, &room));
   memcpy(&copy, options, room);
+  const char *const all = text;
   while (*text != '\0') {
     size_t skip = strspn(text, ", \t\n");
     size_t length = strcspn(text += skip, ", \t\n");
@@ -269,7 +287,7 @@ kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char
     char pair[TOKEN_MAX];
     memcpy(pair, text, length);
     pair[length] = '\0';
-    KAON_TRY(parse_pair(table, pair, room, &copy));
+    KAON_TRY(parse_pair(table, all, text, pair, room, &copy));
     text += length;
   }
   memcpy(options, &copy, room);

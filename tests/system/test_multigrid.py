@@ -112,6 +112,7 @@ class Program(system.Case):
         other = [text.replace("0.12", "0.121") if isinstance(text, str) else text for text in job]
         self.assertIn("warning: v.lime: its vectors are of an operator with other links or parameters", self.succeeds(*other))
         for wrong, words in ((["--multigrid", "vectors_0=7"], ["6 there, but the options ask for 7", "leave it 0"]),
+                             (["--multigrid", "setup=1"], ["has options of a set-up", "leave out setup and seed"]),
                              (["--save-vectors", "v.lime"], ["name the same file"])):
             self.refused(*job, *wrong, words=words)
         self.refused("invert", *system.SMALL, "--load-vectors", "v.lime", words=["--load-vectors is for --precond multigrid, which is missing"])
@@ -202,6 +203,8 @@ class Program(system.Case):
             self.refused(*SMALL, *wrong, words=words)
         for text, words in (("levels=5", ["--multigrid: ", "levels is 5, but must be 0 to 4"]), ("levels=1", ["1 level was asked for"]),
                             ("levels=4", ["4 levels are needed", "ask for fewer"]), ("block_0_x=3", ["blocks of 3 sites in X", "sizes that do: 1, 2"]), ("vectors=8", ["no field is called vectors"]),
+                            ("setup=1,setup=2", ["setup is given twice", "leave one of them out"]),
+                            ("levels=2,steps_1=3", ["there are 2 levels, from 0 to 1, and level 1 has no smoother", "ask for 3 levels"]),
                             ("smoother_0=jacobi", ["gcr, mr, sap or async"])):
             self.refused(*SMALL[:-1], text, words=words)
         self.refused("invert", *system.SMALL, "--plot-levels", "l.png", words=["--plot-levels is for --precond multigrid, which is missing"])

@@ -63,6 +63,11 @@ int multigrid_check(const problem_args *a, problem *p) {
         "it out",
         p->options.deflation);
   if (!a->multigrid) return EXIT_DONE;
+  if (a->load_vectors && (strstr(a->multigrid, "setup=") || strstr(a->multigrid, "seed=")))
+    return cli_wrong(
+        "--multigrid %s has options of a set-up, but --load-vectors %s takes the place of one; "
+        "leave out setup and seed, or --load-vectors",
+        a->multigrid, a->load_vectors);
   return cli_status(NULL, kaon_options_parse(KAON_OPTIONS_MULTIGRID, &p->multigrid, a->multigrid),
                     "--multigrid");
 }
