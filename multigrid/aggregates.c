@@ -22,8 +22,9 @@ static kaon_status check_block(const kaon_context *ctx, int part, int whole, int
       end += (size_t)snprintf(good + end, sizeof good - end, "%s%d", end > 0 ? ", " : "", b);
   return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                    "aggregates: blocks of %d sites in %c do not divide a rank's %d sites into an "
-                   "even number on the whole lattice of %d; sizes that do: %s",
-                   sites, "XYZT"[mu], part, whole, good);
+                   "even number on the whole lattice of %d; sizes that do: %s%s",
+                   sites, "XYZT"[mu], part, whole, good,
+                   fits(whole, whole, sites) ? "; or choose a grid of ranks with other parts" : "");
 }
 
 kaon_status kaon_aggregates_check(const kaon_context *ctx, const int part[4], const int whole[4],
