@@ -96,10 +96,10 @@ kaon_status kaon_cycle_room_get(kaon_mg_level *level, int columns, kaon_cycle_ro
 /* Drops the rooms of a level, with their solvers, that were made after `until`. NULL: all. */
 void kaon_cycle_clear(kaon_mg_level *level, const kaon_cycle_room *until);
 
-/* The matrices of the level below, from A's present numbers and V (galerkin.c). v, w: n columns on
- * A's space in its precision, overwritten. Collective. */
-kaon_status kaon_galerkin(kaon_operator *A, const kaon_transfer *transfer, kaon_vector *v,
-                          kaon_vector *w, const kaon_coarse_links *links);
+/* The matrices of the level below, from A's present numbers and V (galerkin.c). Collective. Errors:
+ * MEMORY. */
+kaon_status kaon_galerkin(kaon_operator *A, const kaon_transfer *transfer,
+                          const kaon_coarse_links *links);
 
 /* Uniform random numbers in the columns from `first` on. They depend on seed, column
  * and site (vectors.c). */
@@ -109,10 +109,10 @@ kaon_status kaon_normalise_columns(kaon_vector *v);
 /* Orthonormal columns with the same span, as far as they are independent. */
 kaon_status kaon_orthonormalise_columns(kaon_vector *v);
 
-/* Columns to which the set-up applies a cycle at once, of n: enough to share links and matrices, and
- * few, since a cycle needs a dozen vectors for each. */
+/* Columns that the set-up works on at once, of n: enough to share links and matrices, and few, since
+ * a cycle needs a dozen vectors for each. */
 static inline int kaon_setup_columns(int n) {
-  enum { MOST = 8 };
+  enum { MOST = 5 };
   const int batches = (n + MOST - 1) / MOST;
   return (n + batches - 1) / batches;
 }

@@ -236,10 +236,10 @@ static int64_t between(const level_size *level) {
          level->vectors * (level[1].column + level->column / 2);
 }
 
-/* While a cycle improves the candidates of a level, those of the levels above are there too: each
- * level's candidates and results, one more vector for the coarse matrices, and what the cycle needs
- * for some columns at once. Level 0, of which a
- * single-precision column takes `fine` bytes, has its basis in that precision, too. */
+/* While a cycle improves the candidates of a level, those of the levels above are there too. A level
+ * has its candidates, and for some columns at once what goes through the cycle and what the cycle
+ * needs; the coarse matrices are made in the same memory. Level 0, of which a single-precision
+ * column takes `fine` bytes, has its basis in that precision, too. */
 static int64_t setup_bytes(const level_size *solving, int64_t fine, int64_t rows) {
   level_size size[KAON_MULTIGRID_LEVELS];
   const level_size *level = size;
@@ -247,7 +247,7 @@ static int64_t setup_bytes(const level_size *solving, int64_t fine, int64_t rows
   size[0].column = fine;
   int64_t bytes = fine > solving->column ? size->vectors * fine : 0;
   for (; level->vectors > 0; level++)
-    bytes += level->vectors * 3 * level->column +
+    bytes += level->vectors * level->column +
              kaon_setup_columns(level->vectors) * (2 * level->column + cycle_bytes(level, rows));
   return bytes;
 }

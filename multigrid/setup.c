@@ -16,11 +16,6 @@ enum { SMOOTHINGS = 3 };
  * level has more, RANDOM adds random vectors, ABOVE the level's former ones. */
 typedef enum origin { FROM_RANDOM, FROM_ABOVE } origin;
 
-/* Vectors of a level during the set-up, in its precision: n columns each. */
-typedef struct candidates {
-  kaon_vector *v, *w;
-} candidates;
-
 /* Adds the seconds since *clock to *part and to those of the level, and starts anew. */
 static void note(kaon_multigrid *mg, const kaon_mg_level *level, double *clock, double *part) {
   (void)level->ctx->backend->memory->synchronise(level->ctx);
@@ -62,15 +57,15 @@ static kaon_status merge(const kaon_mg_level *level, const kaon_vector *from, ka
   return status;
 }
 
-/* The matrices of the level below. half, w: overwritten. */
-static kaon_status make_matrices(const kaon_mg_level *level, kaon_vector *half, kaon_vector *w) {
+/* The matrices of the level below. */
+static kaon_status make_matrices(const kaon_mg_level *level) {
   const kaon_transfer *t = level->transfer;
   const kaon_coarse_links *below = kaon_coarse_links_of(level->below->A);
   kaon_coarse_links parts;
-  if (level->merging == NULL) return kaon_galerkin(level->A, t, half, w, below);
+  if (level->merging == NULL) return kaon_galerkin(level->A, t, below);
   KAON_TRY(kaon_coarse_links_create(level->aggregates->coarse, t->coarse->ncomp,
                                     t->coarse_precision, &parts));
-  kaon_status status = kaon_galerkin(level->A, t, half, w, &parts);
+  kaon_status status = kaon_galerkin(level->A, t, &parts);
   if (status == KAON_OK) status = merge(level, parts.inside, below->inside);
   for (int d = 0; d < KAON_DIRS && status == KAON_OK; d++)
     status = merge(level, parts.hop[d], below->hop[d]);
@@ -78,12 +73,10 @@ static kaon_status make_matrices(const kaon_mg_level *level, kaon_vector *half, 
   return status;
 }
 
-/* The numbers of the level below, from V and A's present ones. w: n columns, overwritten. */
-static kaon_status project(kaon_multigrid *mg, kaon_mg_level *level, kaon_vector *w) {
+/* The numbers of the level below, from V and A's present ones. */
+static kaon_status project(kaon_multigrid *mg, kaon_mg_level *level) {
   double clock = kaon_seconds();
-  KAON_AUTO(kaon_vector_destroy) kaon_vector *half = NULL;
-  KAON_TRY(kaon_vector_create(level->ctx, level->A->space, level->A->precision, w->nrhs, &half));
-  KAON_TRY(make_matrices(level, half, w));
+  KAON_TRY(make_matrices(level));
   KAON_TRY(kaon_level_agree(level, kaon_coarse_update(level->below->A)));
   note(mg, level, &clock, &mg->info.galerkin);
   return KAON_OK;
@@ -97,17 +90,17 @@ static kaon_status round_basis(const kaon_mg_level *level) {
 }
 
 /* V from the candidates, and the numbers of the level below. */
-static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c) {
+static kaon_status rebuild(kaon_multigrid *mg, kaon_mg_level *level, const kaon_vector *v) {
   kaon_dependence where = {-1, {0, 0, 0, 0}};
   double clock = kaon_seconds();
-  KAON_TRY(kaon_vector_copy(c->w, c->v));
-  const kaon_status status = kaon_transfer_set(level->transfer, c->w, &where);
+  KAON_TRY(kaon_vector_copy(level->transfer->basis, v));
+  const kaon_status status = kaon_transfer_set(level->transfer, level->transfer->basis, &where);
   if (status == KAON_ERR_SINGULAR && where.vector >= 0) return dependent(mg, level, &where);
   KAON_TRY(status);
   KAON_TRY(round_basis(level));
-  KAON_TRY(kaon_transfer_restrict(level->transfer, c->v, level->coordinates, NULL));
+  KAON_TRY(kaon_transfer_restrict(level->transfer, v, level->coordinates, NULL));
   note(mg, level, &clock, &mg->info.orthonormalise);
-  return project(mg, level, c->w);
+  return project(mg, level);
 }
 
 kaon_status kaon_level_reduce(kaon_mg_level *level) {
@@ -129,60 +122,52 @@ static kaon_status invert_coarsest(kaon_multigrid *mg, kaon_mg_level *level) {
   return KAON_OK;
 }
 
-/* w = K v, some columns at a time. The last ones may overlap those before, with the same result. */
-static kaon_status apply(kaon_operator *K, const kaon_vector *v, kaon_vector *w) {
+/* v = K v, some columns at a time. */
+static kaon_status apply(kaon_operator *K, kaon_vector *v) {
   const int columns = kaon_setup_columns(v->nrhs);
   KAON_AUTO(kaon_vector_destroy) kaon_vector *in = NULL, *out = NULL;
   KAON_TRY(kaon_vector_create(v->ctx, v->space, v->precision, columns, &in));
   KAON_TRY(kaon_vector_create(v->ctx, v->space, v->precision, columns, &out));
-  for (int i = 0; i < v->nrhs; i += columns) {
-    const int first = i + columns < v->nrhs ? i : v->nrhs - columns;
-    KAON_TRY(kaon_vector_copy_columns(in, 0, v, first, columns));
+  for (int first = 0; first < v->nrhs; first += columns) {
+    /* The last ones may be fewer: other columns of `in` are then those of the time before. */
+    const int count = first + columns < v->nrhs ? columns : v->nrhs - first;
+    KAON_TRY(kaon_vector_copy_columns(in, 0, v, first, count));
     KAON_TRY(kaon_operator_run(K, KAON_PLAIN, in, out, NULL));
-    KAON_TRY(kaon_vector_copy_columns(w, first, out, 0, columns));
+    KAON_TRY(kaon_vector_copy_columns(v, first, out, 0, count));
   }
   return KAON_OK;
 }
 
 /* v = K v or S v, of norm 1. */
 static kaon_status improve(kaon_multigrid *mg, kaon_mg_level *level, kaon_operator *K,
-                           candidates *c) {
+                           kaon_vector *v) {
   double clock = kaon_seconds();
-  KAON_TRY(apply(K, c->v, c->w));
-  kaon_vector *swapped = c->v;
-  c->v = c->w;
-  c->w = swapped;
-  KAON_TRY(kaon_normalise_columns(c->v));
+  KAON_TRY(apply(K, v));
+  KAON_TRY(kaon_normalise_columns(v));
   note(mg, level, &clock, &mg->info.smooth);
   return KAON_OK;
 }
 
-static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, candidates *c, int times) {
+static kaon_status smooth(kaon_multigrid *mg, kaon_mg_level *level, kaon_vector *v, int times) {
   KAON_AUTO(kaon_operator_destroy) kaon_operator *smoother = NULL;
   KAON_TRY(tell(mg, level, 0));
   KAON_TRY(kaon_level_smoother(level, kaon_setup_columns(level->vectors), &smoother));
-  for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, c));
+  for (int i = 0; i < times; i++) KAON_TRY(improve(mg, level, smoother, v));
   return KAON_OK;
 }
 
 static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from);
 
 /* All that follows from the candidates, with `rounds` rounds on the level below. */
-static kaon_status descend(kaon_multigrid *mg, kaon_mg_level *level, const candidates *c,
+static kaon_status descend(kaon_multigrid *mg, kaon_mg_level *level, const kaon_vector *v,
                            int rounds, origin from) {
-  KAON_TRY(rebuild(mg, level, c));
+  KAON_TRY(rebuild(mg, level, v));
   return make_below(mg, level, rounds, from);
 }
 
-static void release(candidates *c) {
-  kaon_vector_destroy(&c->v);
-  kaon_vector_destroy(&c->w);
-}
-
-static kaon_status take(const kaon_mg_level *level, candidates *c) {
-  const kaon_operator *A = level->A;
-  KAON_TRY(kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->v));
-  return kaon_vector_create(level->ctx, A->space, A->precision, level->vectors, &c->w);
+/* Candidates of a level, in its precision. */
+static kaon_status take(const kaon_mg_level *level, kaon_vector **v) {
+  return kaon_vector_create(level->ctx, level->A->space, level->A->precision, level->vectors, v);
 }
 
 /* above: the coordinates of the level above, on this one. */
@@ -198,15 +183,15 @@ static kaon_status begin(const kaon_multigrid *mg, const kaon_vector *above,
 }
 
 /* The levels below make rounds of their own in the last one: before, their bases change too much. */
-static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candidates *c,
+static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, kaon_vector *v,
                                  int rounds) {
   for (int i = 0; i < rounds; i++) {
     KAON_TRY(tell(mg, level, i + 1));
     double clock = kaon_seconds();
-    KAON_TRY(kaon_orthonormalise_columns(c->v));
+    KAON_TRY(kaon_orthonormalise_columns(v));
     note(mg, level, &clock, &mg->info.orthonormalise);
-    KAON_TRY(improve(mg, level, level->K, c));
-    KAON_TRY(descend(mg, level, c, i + 1 == rounds ? rounds : 0, FROM_ABOVE));
+    KAON_TRY(improve(mg, level, level->K, v));
+    KAON_TRY(descend(mg, level, v, i + 1 == rounds ? rounds : 0, FROM_ABOVE));
   }
   return KAON_OK;
 }
@@ -214,15 +199,13 @@ static kaon_status improve_level(kaon_multigrid *mg, kaon_mg_level *level, candi
 /* The level below begins with these coordinates. */
 static kaon_status make_on(kaon_multigrid *mg, kaon_mg_level *below, const kaon_vector *coordinates,
                            int rounds, origin from) {
-  candidates c = {NULL, NULL};
-  kaon_status status = kaon_level_reduce(below);
-  if (status == KAON_OK) status = take(below, &c);
-  if (status == KAON_OK) status = begin(mg, coordinates, below, from, c.v);
-  if (status == KAON_OK && from == FROM_RANDOM) status = smooth(mg, below, &c, SMOOTHINGS);
-  if (status == KAON_OK) status = descend(mg, below, &c, 0, from);
-  if (status == KAON_OK) status = improve_level(mg, below, &c, rounds);
-  release(&c);
-  return status;
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *v = NULL;
+  KAON_TRY(kaon_level_reduce(below));
+  KAON_TRY(take(below, &v));
+  KAON_TRY(begin(mg, coordinates, below, from, v));
+  if (from == FROM_RANDOM) KAON_TRY(smooth(mg, below, v, SMOOTHINGS));
+  KAON_TRY(descend(mg, below, v, 0, from));
+  return improve_level(mg, below, v, rounds);
 }
 
 static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int rounds, origin from) {
@@ -240,35 +223,30 @@ static kaon_status make_below(kaon_multigrid *mg, kaon_mg_level *level, int roun
 /* All matrices again, from the present bases. */
 static kaon_status follow(kaon_multigrid *mg, kaon_mg_level *level) {
   kaon_mg_level *below = level->below;
-  kaon_vector *w = NULL;
-  KAON_TRY(
-      kaon_vector_create(level->ctx, level->A->space, level->A->precision, level->vectors, &w));
-  kaon_status status = project(mg, level, w);
-  kaon_vector_destroy(&w);
-  KAON_TRY(status);
+  KAON_TRY(project(mg, level));
   if (below->below == NULL) return invert_coarsest(mg, below);
-  status = kaon_level_reduce(below);
+  kaon_status status = kaon_level_reduce(below);
   if (status == KAON_OK) status = follow(mg, below);
   return kaon_level_agree(level, status);
 }
 
 /* Candidates to begin with. */
-static kaon_status begin_top(kaon_multigrid *mg, kaon_mg_level *top, candidates *c, int fresh) {
-  KAON_TRY(take(top, c));
-  if (!fresh) return kaon_transfer_prolong(top->transfer, top->coordinates, 0, c->v, NULL);
-  KAON_TRY(kaon_random_columns(c->v, 0, mg->options.seed));
-  KAON_TRY(smooth(mg, top, c, SMOOTHINGS));
-  return descend(mg, top, c, 0, FROM_RANDOM);
+static kaon_status begin_top(kaon_multigrid *mg, kaon_mg_level *top, kaon_vector *v, int fresh) {
+  if (!fresh) return kaon_transfer_prolong(top->transfer, top->coordinates, 0, v, NULL);
+  KAON_TRY(kaon_random_columns(v, 0, mg->options.seed));
+  KAON_TRY(smooth(mg, top, v, SMOOTHINGS));
+  return descend(mg, top, v, 0, FROM_RANDOM);
 }
 
 kaon_status kaon_multigrid_setup(kaon_multigrid *mg, kaon_mg_level *top, int rounds, int fresh) {
-  candidates c = {NULL, NULL};
+  kaon_vector *v = NULL;
   const double start = kaon_seconds();
   const int improves = fresh || rounds > 0;
   kaon_status status = improves ? kaon_level_reduce(top) : follow(mg, top);
-  if (status == KAON_OK && improves) status = begin_top(mg, top, &c, fresh);
-  if (status == KAON_OK && improves) status = improve_level(mg, top, &c, rounds);
-  release(&c);
+  if (status == KAON_OK && improves) status = take(top, &v);
+  if (status == KAON_OK && improves) status = begin_top(mg, top, v, fresh);
+  if (status == KAON_OK && improves) status = improve_level(mg, top, v, rounds);
+  kaon_vector_destroy(&v);
   mg->info.seconds += kaon_seconds() - start;
   return kaon_agree(top->ctx, status);
 }

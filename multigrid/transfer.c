@@ -214,6 +214,7 @@ static kaon_status take_half(const kaon_transfer *t, int half, const kaon_vector
                              kaon_vector *y) {
   kaon_transfer_args args = arguments(t, basis);
   kaon_launch launch;
+  args.vectors = args.nrhs = y->nrhs;
   args.fine = kaon_view_of(y);
   args.half = half;
   KAON_TRY(kaon_launch_prepare(t->ctx, y->nrhs, bytes_of(basis) + bytes_of(y), &launch));
@@ -227,6 +228,7 @@ static kaon_status set(kaon_transfer *t, kaon_vector *v, const work *w,
   KAON_TRY(take_half(t, 2, v, v));
   KAON_TRY(round_of(t, v, w, first_least, dependence));
   KAON_TRY(round_of(t, v, w, second_least, dependence));
+  if (v == t->basis) return KAON_OK;
   KAON_TRY(kaon_vector_copy(t->basis, v));
   return take_half(t, 2, v, v);
 }
@@ -247,14 +249,15 @@ kaon_status kaon_transfer_set(kaon_transfer *transfer, kaon_vector *v,
   return kaon_agree(transfer->ctx, status);
 }
 
-kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vector *y) {
+kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, int first, int count,
+                               kaon_vector *y) {
   const char *name = "transfer: a half of the basis";
-  KAON_TRY(check_columns(transfer, y, name));
   KAON_TRY(check_precision(transfer, y, transfer->precision, name));
   if (half != 0 && half != 1)
     return kaon_fail(transfer->ctx, KAON_ERR_ARGUMENT, "%s: half %d asked for, but must be 0 or 1",
                      name, half);
-  return take_half(transfer, half, transfer->basis, y);
+  KAON_TRY(kaon_vector_copy_columns(y, 0, transfer->basis, first, count));
+  return take_half(transfer, half, y, y);
 }
 
 /* ---- vectors ---- */

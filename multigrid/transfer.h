@@ -32,13 +32,14 @@ void kaon_transfer_destroy(kaon_transfer **transfer);
 
 /* V = v, orthonormalised twice on every aggregate. v: n columns of the fine space in double or
  * single precision, in which it is done, and which hold V in the operator's own components
- * afterwards. Collective. *dependence: the first dependent vector and the first aggregate where it
+ * afterwards. v may be transfer->basis, which takes no other memory. Collective. *dependence: the first dependent vector and the first aggregate where it
  * is one, the same on all ranks (NULL: not wanted). Errors: SINGULAR (a dependent vector; v and V
  * are lost), SHAPE, PRECISION, MEMORY. */
 kaon_status kaon_transfer_set(kaon_transfer *transfer, kaon_vector *v, kaon_dependence *dependence);
-/* Column k of y, which has n columns, = half `half` of vector k. Errors: ARGUMENT, SHAPE,
- * PRECISION. */
-kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, kaon_vector *y);
+/* Column k < count of y = half `half` of vector first + k, in the operator's own components. Other
+ * columns have any numbers afterwards. Errors: ARGUMENT, SHAPE, PRECISION. */
+kaon_status kaon_transfer_half(const kaon_transfer *transfer, int half, int first, int count,
+                               kaon_vector *y);
 
 /* coarse = V^dagger fine. fine = V coarse, or fine += V coarse if `add`. The columns of the gate of
  * `pass`, which has no sums (NULL: all); others are neither read nor written. fine is of the

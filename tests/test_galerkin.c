@@ -94,13 +94,10 @@ static void set_basis(level *l, const kaon_operator *A, int n) {
 static kaon_operator *coarse_of(kaon_operator *A, const kaon_transfer *t, int half_matrices) {
   kaon_coarse_links links;
   kaon_operator *coarse = NULL;
-  kaon_vector *v = vector_of(A, t->vectors), *w = vector_of(A, t->vectors);
   must(A->ctx,
        kaon_coarse_links_create(t->aggregates->coarse, 4 * t->vectors, A->precision, &links));
-  must(A->ctx, kaon_galerkin(A, t, v, w, &links));
+  must(A->ctx, kaon_galerkin(A, t, &links));
   must(A->ctx, kaon_coarse_create(&links, A->precision, half_matrices, &coarse));
-  kaon_vector_destroy(&v);
-  kaon_vector_destroy(&w);
   return coarse;
 }
 
