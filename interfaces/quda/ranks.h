@@ -1,0 +1,10 @@
+/* ranks.h - the application's ranks: its communicator, in the order that kaon's contexts take. */
+#pragma once
+
+#include "state.h"
+
+/* A context of as many ranks as the grid has. One rank alone needs no communicator. */
+kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
+                                     const kaon_context_options *options, kaon_context **ctx);
+/* Ends all processes, if there are others. */
+void kaon_quda_abort_ranks(void);

@@ -1,0 +1,82 @@
+/* system.c - a few operators with their solvers. Contract: system.h. */
+#include "system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SYSTEMS = 8 };
+
+static kaon_quda_system systems[SYSTEMS]; /* used = 0: empty */
+static unsigned long calls;
+
+static void drop_solver(kaon_quda_system *system) {
+  kaon_solver_destroy(&system->solver);
+  kaon_vector_destroy(&system->b);
+  kaon_vector_destroy(&system->x);
+  system->columns = 0;
+}
+
+static void drop(kaon_quda_system *system) {
+  drop_solver(system);
+  if (system->A == system->M) system->A = NULL;
+  kaon_operator_destroy(&system->A);
+  kaon_operator_destroy(&system->M);
+  system->used = 0;
+}
+
+static void drop_all(void) {
+  kaon_quda_forget(NULL);
+}
+
+void kaon_quda_forget(const kaon_gauge *links) {
+  for (int i = 0; i < SYSTEMS; i++) {
+    const kaon_quda_system *system = &systems[i];
+    if (links == NULL || system->key.links[0] == links || system->key.links[1] == links)
+      drop(&systems[i]);
+  }
+}
+
+kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
+                           kaon_quda_system **system) {
+  kaon_quda_system *oldest = &systems[0];
+  kaon_quda_at_end(drop_all);
+  for (int i = 0; i < SYSTEMS; i++) {
+    *system = &systems[i];
+    if ((*system)->used > 0 && memcmp(&(*system)->key, key, sizeof *key) == 0) {
+      (*system)->used = ++calls;
+      return KAON_OK;
+    }
+    if ((*system)->used < oldest->used) oldest = *system;
+  }
+  *system = oldest;
+  drop(oldest);
+  const kaon_status status = make(key, &oldest->M, &oldest->A);
+  if (status != KAON_OK) return status;
+  oldest->key = *key;
+  oldest->used = ++calls;
+  return KAON_OK;
+}
+
+kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
+                              int columns, const kaon_space *space) {
+  const kaon_precision precision = kaon_operator_precision(system->A);
+  kaon_context *ctx = kaon_quda()->ctx;
+  kaon_status status = KAON_OK;
+  if (system->columns != columns || memcmp(&system->options, options, sizeof *options) != 0)
+    drop_solver(system);
+  if (system->solver == NULL) {
+    system->options = *options;
+    system->columns = columns;
+    status = kaon_solver_create(system->A, columns, options, &system->solver);
+  }
+  if (system->b != NULL && kaon_vector_space(system->b) != space) {
+    kaon_vector_destroy(&system->b);
+    kaon_vector_destroy(&system->x);
+  }
+  if (status == KAON_OK && system->b == NULL)
+    status = kaon_vector_create(ctx, space, precision, columns, &system->b);
+  if (status == KAON_OK && system->x == NULL)
+    status = kaon_vector_create(ctx, space, precision, columns, &system->x);
+  if (status != KAON_OK) drop_solver(system);
+  return status;
+}
