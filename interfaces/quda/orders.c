@@ -70,9 +70,9 @@ static size_t sites_with_halo(const walk *w) {
 
 static size_t bytes_of(const walk *w, stride s) {
   const size_t sites = sites_with_halo(w);
-  const size_t unit[] = {w->real, w->real * sites, w->param->site_size,
-                         w->param->site_size * sites};
-  return (size_t)s.count * unit[s.unit];
+  const size_t bytes[] = {w->real, w->real * sites, w->param->site_size,
+                          w->param->site_size * sites};
+  return (size_t)s.count * bytes[s.unit];
 }
 
 static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
