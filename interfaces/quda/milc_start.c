@@ -206,7 +206,7 @@ static kaon_status ratios(const kaon_vector *r, const kaon_vector *x, int64_t si
     if (status == KAON_OK) status = kaon_context_gather(kaon_quda()->ctx, sum, 2, all);
     for (int n = 0; n < 2 * info.ranks; n++) total[n % 2] += all[n];
     const double count = (double)sites * info.ranks;
-    residual[k] = sqrt((total[0] + count - total[1]) / count); /* a site with x = 0 counts as 1 */
+    residual[k] = sqrt((total[0] + (count - total[1])) / count); /* a site with x = 0 counts as 1 */
   }
   free(host);
   return status;
