@@ -1,0 +1,5 @@
+/** @file util_quda.h
+ * For applications that include it beside quda.h. It has no declarations of its own. */
+#pragma once
+
+#include "quda.h"
