@@ -3,6 +3,9 @@
 include(CMakePackageConfigHelpers)
 set(KAON_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kaon)
 add_custom_target(kaon_installed DEPENDS kaon)
+if(TARGET kaon_quda)
+  add_dependencies(kaon_installed kaon_quda)
+endif()
 
 install(TARGETS kaon EXPORT kaonTargets)
 install(DIRECTORY include/kaon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")

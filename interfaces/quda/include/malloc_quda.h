@@ -1,6 +1,5 @@
 /** @file malloc_quda.h
- * Memory of the device that kaon uses, for C++ applications: device memory in a context on a GPU, host
- * memory in a context on the CPU. The functions exist where libquda was built with a C++ compiler. */
+ * Memory for C++ applications. The functions exist where libquda was built with a C++ compiler. */
 #pragma once
 
 #include <cstddef>
@@ -9,12 +8,12 @@
 namespace quda {
 namespace pool {
 
-/** Returns `size` bytes of memory. Prints the place of the call and ends the process where there is
- * none left. Call the macros below. */
+/** Returns `size` bytes of memory that the library computes in. Call the macros below. Prints a
+ * sentence and ends the process where there is none left, and in a context on a GPU. */
 void *device_malloc_(const char *func, const char *file, int line, std::size_t size);
 /** Releases `ptr`, which may be NULL. */
 void device_free_(const char *func, const char *file, int line, void *ptr);
-/** As device_malloc_, for host memory that is copied to and from the device. */
+/** Returns `size` bytes of host memory, or ends the process likewise. */
 void *pinned_malloc_(const char *func, const char *file, int line, std::size_t size);
 /** Releases `ptr`, which may be NULL. */
 void pinned_free_(const char *func, const char *file, int line, void *ptr);
