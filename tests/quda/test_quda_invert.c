@@ -6,31 +6,31 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/quda/quda_case.h"
+#include "tests/quda/solve_case.h"
 
 enum { COLUMNS = 12 };
 static const double csw = 1.3;
-static quda_case c;
+static solve_case c;
 
 static int open_case(void **state) {
   (void)state;
-  quda_case_open(&c, (const int[4]){4, 2, 4, 6}, 0.4);
+  solve_case_open(&c, (const int[4]){4, 2, 4, 4}, 0.4);
   return 0;
 }
 
 static int close_case(void **state) {
   (void)state;
-  quda_case_close(&c);
+  solve_case_close(&c);
   return 0;
 }
 
 static void load_links(void) {
-  QudaGaugeParam param = quda_case_gauge(&c);
+  QudaGaugeParam param = solve_case_gauge(&c);
   loadGaugeQuda(c.links, &param);
 }
 
 static void load_clover(void) {
-  QudaInvertParam param = quda_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
   param.compute_clover = param.compute_clover_inverse = 1;
   param.clover_coeff = param.kappa * csw;
   loadCloverQuda(NULL, NULL, &param);
@@ -53,19 +53,19 @@ static void expect_columns(double *const *b, double *const *x, double factor, ka
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
   kaon_operator *M = NULL, *R = NULL;
   kaon_solver *solver = NULL;
-  double *expected = quda_case_array(reals, 0);
+  double *expected = solve_case_array(reals, 0);
   dirac.kappa = 0.12;
   options.method = KAON_BICGSTAB;
   options.max_iterations = 1000;
   must(c.ctx, kaon_dirac_create(c.gauge, &dirac, &M));
   must(c.ctx, kaon_dirac_even_odd(M, NULL, &R));
   must(c.ctx, kaon_solver_create(R, COLUMNS, &options, &solver));
-  kaon_vector *source = quda_case_vector(&c, KAON_FULL, COLUMNS, (const double *const *)b, basis);
-  kaon_vector *solution = quda_case_vector(&c, KAON_FULL, COLUMNS, NULL, basis);
+  kaon_vector *source = solve_case_vector(&c, KAON_FULL, COLUMNS, (const double *const *)b, basis);
+  kaon_vector *solution = solve_case_vector(&c, KAON_FULL, COLUMNS, NULL, basis);
   must(c.ctx, kaon_vector_scale(factors, source));
   must(c.ctx, kaon_solver_solve(solver, source, solution, NULL, NULL));
   for (int k = 0; k < COLUMNS; k++) {
-    quda_case_export(&c, solution, k, expected, basis);
+    solve_case_export(&c, solution, k, expected, basis);
     assert_memory_equal(expected, x[k], reals * sizeof *expected);
   }
   free(expected);
@@ -82,12 +82,12 @@ static void test_columns_have_the_bits_of_the_library(void **state) {
   (void)state;
   load_links();
   for (int k = 0; k < COLUMNS; k++) {
-    b[k] = quda_case_array(reals, 11 + (uint64_t)k);
-    x[k] = quda_case_array(reals, 0);
+    b[k] = solve_case_array(reals, 11 + (uint64_t)k);
+    x[k] = solve_case_array(reals, 0);
   }
   for (int i = 0; i < 2; i++)
     for (int norm = QUDA_KAPPA_NORMALIZATION; norm <= QUDA_ASYMMETRIC_MASS_NORMALIZATION; norm++) {
-      QudaInvertParam param = quda_case_invert(QUDA_WILSON_DSLASH);
+      QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
       param.inv_type = QUDA_BICGSTAB_INVERTER;
       param.num_src = COLUMNS;
       param.gamma_basis = bases[i].quda;
@@ -144,7 +144,7 @@ static double solve_and_apply(QudaInvertParam *param, int s, int i, double *cons
   invertQuda(x, b, param);
   assert_true(param->true_res[0] <= 1.1 * param->tol);
   (systems[s].normal ? MatDagMatQuda : MatQuda)(y, x, param);
-  return quda_case_deviation(1, y, b, reals);
+  return solve_case_deviation(1, y, b, reals);
 }
 
 static int is_pc(QudaSolveType solve) {
@@ -153,7 +153,7 @@ static int is_pc(QudaSolveType solve) {
 }
 
 static double worst_of(QudaDslashType dslash, double *const arrays[3]) {
-  QudaInvertParam param = quda_case_invert(dslash);
+  QudaInvertParam param = solve_case_invert(dslash);
   double worst = 0;
   param.tol = 1e-8;
   for (int s = 0; s < SYSTEMS; s++)
@@ -171,8 +171,8 @@ static double worst_of(QudaDslashType dslash, double *const arrays[3]) {
 
 static void test_solutions_go_through_the_operator(void **state) {
   const size_t reals = c.sites * CASE_SPINOR;
-  double *const arrays[3] = {quda_case_array(reals, 5), quda_case_array(reals, 0),
-                             quda_case_array(reals, 0)};
+  double *const arrays[3] = {solve_case_array(reals, 5), solve_case_array(reals, 0),
+                             solve_case_array(reals, 0)};
   (void)state;
   load_links();
   load_clover();
@@ -204,15 +204,16 @@ static void expect_operator(kaon_operator *A, kaon_parity parity, QudaInvertPara
                             const double *in, double *out, double *expected, double bound) {
   const int pc = parity != KAON_FULL;
   const size_t reals = c.sites * CASE_SPINOR / (pc ? 2 : 1);
-  kaon_vector *x = quda_case_vector(&c, parity, 1, &in, KAON_BASIS_DEGRAND_ROSSI);
-  kaon_vector *y = quda_case_vector(&c, parity, 1, NULL, KAON_BASIS_DEGRAND_ROSSI);
+  kaon_vector *x = solve_case_vector(&c, parity, 1, &in, KAON_BASIS_DEGRAND_ROSSI);
+  kaon_vector *y = solve_case_vector(&c, parity, 1, NULL, KAON_BASIS_DEGRAND_ROSSI);
   must(c.ctx, kaon_operator_apply(A, param->dagger ? KAON_DAGGER : KAON_PLAIN, x, y));
-  quda_case_export(&c, y, 0, expected, KAON_BASIS_DEGRAND_ROSSI);
+  solve_case_export(&c, y, 0, expected, KAON_BASIS_DEGRAND_ROSSI);
   for (int norm = 0; norm < 3; norm++) {
     param->mass_normalization = norm;
     param->solution_type = pc ? QUDA_MATPC_SOLUTION : QUDA_MAT_SOLUTION;
     MatQuda(out, (void *)(uintptr_t)in, param);
-    const double found = quda_case_deviation(divisor(pc, norm, param->kappa), out, expected, reals);
+    const double found =
+        solve_case_deviation(divisor(pc, norm, param->kappa), out, expected, reals);
     if (!(found <= bound)) test_below("MatQuda against kaon", found, bound);
   }
   kaon_vector_destroy(&x);
@@ -223,8 +224,8 @@ static void expect_operator(kaon_operator *A, kaon_parity parity, QudaInvertPara
  * 200 terms round by less than 200 times 1.1e-16. */
 static void test_operators_are_the_librarys(void **state) {
   const size_t reals = c.sites * CASE_SPINOR;
-  double *in = quda_case_array(reals, 3), *out = quda_case_array(reals, 0),
-         *expected = quda_case_array(reals, 0);
+  double *in = solve_case_array(reals, 3), *out = solve_case_array(reals, 0),
+         *expected = solve_case_array(reals, 0);
   (void)state;
   load_links();
   load_clover();
@@ -233,7 +234,7 @@ static void test_operators_are_the_librarys(void **state) {
       for (int dagger = 0; dagger < 2; dagger++) {
         kaon_even_odd_options options = KAON_EVEN_ODD_OPTIONS_INIT;
         kaon_operator *M = own_operator(dslashes[i]), *R = NULL;
-        QudaInvertParam param = quda_case_invert(dslashes[i]);
+        QudaInvertParam param = solve_case_invert(dslashes[i]);
         param.matpc_type = matpc;
         param.dagger = dagger;
         options.parity = matpc % 2 == 0 ? KAON_EVEN : KAON_ODD;
@@ -252,31 +253,31 @@ static void test_operators_are_the_librarys(void **state) {
  * had from MatQuda with x zero on p. */
 static void test_hops_are_parts_of_the_operator(void **state) {
   const size_t half = c.sites * CASE_SPINOR / 2;
-  double *x = quda_case_array(2 * half, 9), *y = quda_case_array(2 * half, 0),
-         *hop = quda_case_array(half, 0), *site = quda_case_array(half, 0);
+  double *x = solve_case_array(2 * half, 9), *y = solve_case_array(2 * half, 0),
+         *hop = solve_case_array(half, 0), *site = solve_case_array(half, 0);
   (void)state;
   load_links();
   load_clover();
   memset(x, 0, half * sizeof *x); /* even sites */
   for (int dagger = 0; dagger < 2; dagger++) {
-    QudaInvertParam param = quda_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+    QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
     param.dagger = dagger;
     MatQuda(y, x, &param);
     dslashQuda(hop, x + half, &param, QUDA_EVEN_PARITY);
     cloverQuda(site, hop, &param, QUDA_EVEN_PARITY, 0);
-    test_below("A A^-1 D against -M / kappa", quda_case_deviation(-0.12, site, y, half), 3e-14);
+    test_below("A A^-1 D against -M / kappa", solve_case_deviation(-0.12, site, y, half), 3e-14);
     cloverQuda(hop, x + half, &param, QUDA_ODD_PARITY, 0);
-    test_below("A against M", quda_case_deviation(1, hop, y + half, half), 3e-14);
+    test_below("A against M", solve_case_deviation(1, hop, y + half, half), 3e-14);
     cloverQuda(site, hop, &param, QUDA_ODD_PARITY, 1);
-    test_below("A^-1 A", quda_case_deviation(1, site, x + half, half), 3e-14);
+    test_below("A^-1 A", solve_case_deviation(1, site, x + half, half), 3e-14);
     param.dslash_type = QUDA_WILSON_DSLASH;
     dslashQuda(hop, x + half, &param, QUDA_EVEN_PARITY);
-    test_below("D against -M / kappa", quda_case_deviation(-0.12, hop, y, half), 3e-14);
+    test_below("D against -M / kappa", solve_case_deviation(-0.12, hop, y, half), 3e-14);
     void *many[2] = {site, hop}, *from[2] = {x, x + half};
     param.num_src = 2;
     dslashMultiSrcQuda(many, from, &param, QUDA_EVEN_PARITY);
-    test_below("D of two sources", quda_case_deviation(-0.12, hop, y, half), 3e-14);
-    assert_true(quda_case_norm(site, half) == 0);
+    test_below("D of two sources", solve_case_deviation(-0.12, hop, y, half), 3e-14);
+    test_below("D of a source that is 0", solve_case_norm(site, half), 0);
   }
   free(x), free(y), free(hop), free(site);
 }
@@ -285,12 +286,12 @@ static void test_hops_are_parts_of_the_operator(void **state) {
 
 static void test_half_arrays_take_guesses(void **state) {
   const size_t half = c.sites * CASE_SPINOR / 2;
-  double *b = quda_case_array(2 * half, 4), *x = quda_case_array(2 * half, 0),
-         *y = quda_case_array(half, 0);
+  double *b = solve_case_array(2 * half, 4), *x = solve_case_array(2 * half, 0),
+         *y = solve_case_array(half, 0);
   (void)state;
   load_links();
   load_clover();
-  QudaInvertParam param = quda_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
   param.matpc_type = QUDA_MATPC_ODD_ODD_ASYMMETRIC;
   param.solution_type = QUDA_MATPC_SOLUTION;
   param.solve_type = QUDA_NORMOP_PC_SOLVE;
@@ -298,9 +299,9 @@ static void test_half_arrays_take_guesses(void **state) {
   invertQuda(x + half, b + half, &param);
   const int steps = param.iter;
   MatQuda(y, x + half, &param);
-  test_below("|A x - b| / |b| in half precision", quda_case_deviation(1, y, b + half, half),
+  test_below("|A x - b| / |b| in half precision", solve_case_deviation(1, y, b + half, half),
              1.2e-10);
-  assert_true(quda_case_norm(x, half) == 0); /* the even half is another's */
+  assert_true(solve_case_norm(x, half) == 0); /* the even half is another's */
   param.use_init_guess = QUDA_USE_INIT_GUESS_YES;
   invertQuda(x + half, b + half, &param);
   assert_true(param.iter < steps / 4);
@@ -310,7 +311,7 @@ static void test_half_arrays_take_guesses(void **state) {
   invertQuda(x + half, b + half, &param);
   MatQuda(y, x + half, &param);
   const double absolute =
-      quda_case_deviation(1, y, b + half, half) * quda_case_norm(b + half, half);
+      solve_case_deviation(1, y, b + half, half) * solve_case_norm(b + half, half);
   test_below("|A x - b|", absolute, 1.2e-6);
   assert_true(absolute > 1e-9); /* it stopped early */
   free(b), free(x), free(y);
@@ -322,13 +323,13 @@ static void test_shifts_are_those_of_the_client(void **state) {
   enum { SHIFTS = 3 };
   const double offsets[SHIFTS] = {0.01, 0.1, 1.5};
   const size_t half = c.sites * CASE_SPINOR / 2;
-  double *b = quda_case_array(half, 4), *y = quda_case_array(half, 0), *x[SHIFTS];
+  double *b = solve_case_array(half, 4), *y = solve_case_array(half, 0), *x[SHIFTS];
   (void)state;
   load_links();
   load_clover();
-  for (int i = 0; i < SHIFTS; i++) x[i] = quda_case_array(half, 0);
+  for (int i = 0; i < SHIFTS; i++) x[i] = solve_case_array(half, 0);
   for (int norm = 0; norm < 3; norm++) {
-    QudaInvertParam param = quda_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+    QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
     param.solution_type = QUDA_MATPCDAG_MATPC_SOLUTION;
     param.solve_type = QUDA_NORMOP_PC_SOLVE;
     param.mass_normalization = norm;
@@ -341,7 +342,7 @@ static void test_shifts_are_those_of_the_client(void **state) {
     for (int i = 0; i < SHIFTS; i++) {
       MatDagMatQuda(y, x[i], &param);
       for (size_t k = 0; k < half; k++) y[k] += offsets[i] * x[i][k];
-      test_below("|(A^dag A + offset) x - b| / |b|", quda_case_deviation(1, y, b, half), 1.2e-9);
+      test_below("|(A^dag A + offset) x - b| / |b|", solve_case_deviation(1, y, b, half), 1.2e-9);
       assert_true(param.true_res_offset[i] <= 1.1e-9);
     }
   }
@@ -349,12 +350,21 @@ static void test_shifts_are_those_of_the_client(void **state) {
   free(b), free(y);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+#ifdef KAON_QUDA_MPI
+  MPI_Init(&argc, &argv);
+#else
+  (void)argc, (void)argv;
+#endif
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_columns_have_the_bits_of_the_library),
                                      cmocka_unit_test(test_operators_are_the_librarys),
                                      cmocka_unit_test(test_hops_are_parts_of_the_operator),
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
-  return test_main(tests, open_case, close_case);
+  const int failed = test_main(tests, open_case, close_case);
+#ifdef KAON_QUDA_MPI
+  MPI_Finalize();
+#endif
+  return failed;
 }
