@@ -25,9 +25,10 @@ bench=$(find bench -name "*.[ch]" ! -path "bench/measure/*")
 forbid "interfaces examples $bench" "(lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "interfaces/, examples/ and bench/ (but bench/measure) use include/kaon alone"
 forbid "lib blas gauge dslash sparse solvers multigrid include interfaces examples tests" "bench/" "nothing outside includes from bench/"
 forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/ know nothing of the kaon program"
+forbid "interfaces/common interfaces/cli bench examples" "interfaces/quda/" "interfaces/quda is for applications that call QUDA"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" 2>/dev/null)
-forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* alone"
+no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" ! -path "interfaces/quda/ranks.c" 2>/dev/null)
+forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* and interfaces/quda/ranks.c alone"
 no_dense=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "multigrid/dense/*.c" 2>/dev/null)
 forbid "$no_dense" "(lapacke|cblas)\.h" "LAPACKE belongs to multigrid/dense/*.c and to the tests alone"
 host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
@@ -41,6 +42,11 @@ fi
 calls=$(find lib blas gauge dslash sparse solvers multigrid -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/core/config.c|snprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
+  bad=1
+fi
+beyond=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"][^\">]*/" interfaces/quda --include='*.[ch]' --include='*.cpp' | grep -vE "[<\"](kaon|sys)/")
+if [ -n "$beyond" ]; then
+  printf 'interfaces/quda includes more than kaon/, its own headers and mpi.h:\n%s\n\n' "$beyond"
   bad=1
 fi
 [ $bad = 0 ] && echo "layers: every include points downward"

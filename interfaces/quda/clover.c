@@ -269,11 +269,8 @@ static kaon_status hand_back(const kaon_quda_links *links, void *clover, void *i
 static kaon_status take_logs(const kaon_quda_links *links, QudaInvertParam *param) {
   kaon_operator *M = NULL;
   int64_t negative;
-  if (param->mu != 0.0)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "compute_clover_trlog is set with mu = %g, but the determinant is that "
-                            "of the clover term without twisted mass",
-                            param->mu);
+  param->trlogA[0] = param->trlogA[1] = NAN;
+  if (param->dslash_type == QUDA_TWISTED_CLOVER_DSLASH) return KAON_OK; /* kaon has det A alone */
   kaon_status status = make_operator(links, param->clover_coeff, loaded.term, &M);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = kaon_dirac_clover_logdet(M, (kaon_parity)parity, &param->trlogA[parity], &negative);

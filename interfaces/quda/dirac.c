@@ -123,7 +123,7 @@ static kaon_status parity_of(const QudaInvertParam *param, QudaParity parity, ka
 static kaon_status hop(void **h_out, void **h_in, const QudaInvertParam *param, QudaParity parity,
                        int columns) {
   kaon_quda_request request;
-  kaon_parity p;
+  kaon_parity p = KAON_EVEN;
   kaon_status status = parity_of(param, parity, &p);
   if (status == KAON_OK) status = kaon_quda_ask(param, &site_use, &request);
   if (status != KAON_OK) return status;
@@ -148,7 +148,7 @@ static kaon_status clover(void *h_out, void *h_in, const QudaInvertParam *param,
                           int inverse) {
   QudaInvertParam bare = *param; /* the clover term without a twist */
   kaon_quda_request request;
-  kaon_parity p;
+  kaon_parity p = KAON_EVEN;
   if (param->dslash_type != QUDA_CLOVER_WILSON_DSLASH &&
       param->dslash_type != QUDA_TWISTED_CLOVER_DSLASH)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,

@@ -1,39 +1,8 @@
 /* invert_shifts.c - invertMultiShiftQuda(): (A^dagger A + offset_i) x_i = b, and for staggered
- * quarks (offset_i - D D) x_i = b on one parity. The last solver is kept. */
+ * quarks (offset_i - D D) x_i = b on one parity. */
 #include <math.h>
-#include <string.h>
 
 #include "operators.h"
-
-static struct {
-  kaon_operator *A; /* kept alive by the solver */
-  int shifts;
-  double sigma[QUDA_MAX_MULTI_SHIFT];
-  kaon_multishift_options options;
-  kaon_multishift *solver;
-} last;
-
-static void drop(void) {
-  kaon_multishift_destroy(&last.solver);
-  last.A = NULL;
-}
-
-static kaon_status prepare(kaon_operator *A, int shifts, const double *sigma,
-                           const kaon_multishift_options *options) {
-  const size_t bytes = (size_t)shifts * sizeof *sigma;
-  kaon_quda_at_end(drop);
-  if (last.A == A && last.shifts == shifts && memcmp(last.sigma, sigma, bytes) == 0 &&
-      memcmp(&last.options, options, sizeof *options) == 0)
-    return KAON_OK;
-  drop();
-  const kaon_status status = kaon_multishift_create(A, shifts, sigma, options, &last.solver);
-  if (status != KAON_OK) return status;
-  last.A = A;
-  last.shifts = shifts;
-  memcpy(last.sigma, sigma, bytes);
-  last.options = *options;
-  return KAON_OK;
-}
 
 /* ---- what is asked for ---- */
 
@@ -92,18 +61,19 @@ static void fill(QudaInvertParam *param, const kaon_column_report *reports,
   param->true_res[0] = reports[0].residual;
 }
 
-static kaon_status solve(QudaInvertParam *param, const kaon_quda_request *request, void *h_b,
-                         kaon_vector *b, kaon_vector *x) {
+static kaon_status solve(QudaInvertParam *param, const kaon_quda_request *request,
+                         kaon_quda_system *system, void *h_b) {
   const kaon_quda_spinor_layout layout = kaon_quda_input_layout(param);
   kaon_column_report reports[QUDA_MAX_MULTI_SHIFT];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   double tol[QUDA_MAX_MULTI_SHIFT];
   for (int i = 0; i < param->num_offset; i++) tol[i] = param->tol_offset[i];
   if (tol[0] <= 0) tol[0] = param->tol;
-  kaon_status status = kaon_multishift_set_tol(last.solver, tol);
-  if (status == KAON_OK) status = kaon_quda_import_spinor(b, 0, h_b, 0, &layout);
-  if (status == KAON_OK) status = kaon_quda_scale(b, 1 / request->factor);
-  if (status == KAON_OK) status = kaon_multishift_solve(last.solver, b, x, reports, &report);
+  kaon_status status = kaon_multishift_set_tol(system->shifts, tol);
+  if (status == KAON_OK) status = kaon_quda_import_spinor(system->b, 0, h_b, 0, &layout);
+  if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / request->factor);
+  if (status == KAON_OK)
+    status = kaon_multishift_solve(system->shifts, system->b, system->x, reports, &report);
   if (status == KAON_OK) fill(param, reports, &report);
   return status;
 }
@@ -113,21 +83,17 @@ static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
   kaon_multishift_options options = KAON_MULTISHIFT_OPTIONS_INIT;
   kaon_quda_request request;
   kaon_quda_system *system;
-  kaon_vector *b = NULL, *x = NULL;
   double sigma[QUDA_MAX_MULTI_SHIFT];
   kaon_status status = pose(param, &request, sigma);
   if (status == KAON_OK) status = kaon_quda_find(&request.key, kaon_quda_make_operators, &system);
   if (status == KAON_OK) status = set_options(param, &request, &options);
-  if (status == KAON_OK) status = prepare(system->A, param->num_offset, sigma, &options);
-  if (status != KAON_OK) return status;
-  const kaon_parity parity = kaon_quda_parity(&request);
-  status = kaon_quda_vector(&request, parity, 1, &b);
-  if (status == KAON_OK) status = kaon_quda_vector(&request, parity, param->num_offset, &x);
-  if (status == KAON_OK) status = solve(param, &request, h_b, b, x);
+  if (status == KAON_OK)
+    status = kaon_quda_prepare_shifts(system, &options, param->num_offset, sigma,
+                                      kaon_quda_space(&request, kaon_quda_parity(&request)));
+  if (status == KAON_OK) status = solve(param, &request, system, h_b);
   for (int i = 0; i < param->num_offset && status == KAON_OK; i++)
-    if (!param->make_resident_solution) status = kaon_quda_export_spinor(x, i, h_x[i], 0, &layout);
-  kaon_vector_destroy(&b);
-  kaon_vector_destroy(&x);
+    if (!param->make_resident_solution)
+      status = kaon_quda_export_spinor(system->x, i, h_x[i], 0, &layout);
   return status;
 }
 

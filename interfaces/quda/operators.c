@@ -19,7 +19,7 @@
 enum { KIND = 40 }; /* of keys */
 /* Places in a key. */
 enum { FAMILY, REDUCED, FORM, PARITY, ADJOINT, NORMAL, CLOVER, LS };
-enum { KAPPA, CSW, MU, MASS, M5, ANISOTROPY, PHASES };
+enum { KAPPA, CSW, MU, MASS, M5, ANISOTROPY };
 
 typedef enum family { DIRAC, DOMAIN_WALL, STAGGERED } family;
 
@@ -162,9 +162,6 @@ static kaon_status ask_links(const dslash *d, kaon_quda_request *request) {
   key->links[0] = request->links->gauge;
   key->links[1] = naik != NULL ? naik->gauge : NULL;
   key->number[ANISOTROPY] = request->links->anisotropy;
-  key->number[PHASES] = request->links->param.staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA
-                            ? KAON_PHASES_CHROMA
-                            : KAON_PHASES_MILC;
   return KAON_OK;
 }
 
@@ -213,7 +210,7 @@ static void turn(const dslash *d, const kaon_quda_use *use, int dagger,
 
 kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use,
                           kaon_quda_request *request) {
-  const dslash *d;
+  const dslash *d = NULL;
   kaon_quda_key *key = &request->key;
   int dagger = param->dagger == QUDA_DAG_YES;
   *request = (kaon_quda_request){.key = KAON_QUDA_KEY, .factor = 1, .pc = use->pc};
@@ -277,7 +274,6 @@ static kaon_status make_staggered(const kaon_quda_key *key, kaon_gauge *links, k
                                   kaon_operator **M) {
   kaon_staggered_options options = KAON_STAGGERED_OPTIONS_INIT;
   options.mass = key->number[MASS];
-  options.phases = (kaon_staggered_phases)key->number[PHASES];
   return kaon_staggered_create(links, naik, &options, M);
 }
 
@@ -325,6 +321,15 @@ kaon_status kaon_quda_make_operators(const kaon_quda_key *key, kaon_operator **M
     kaon_operator_destroy(M);
   }
   return status;
+}
+
+kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M) {
+  const kaon_quda_clover *clover;
+  if (key->option[FAMILY] == STAGGERED) return kaon_staggered_update(M);
+  if (key->option[CLOVER] != 2) return kaon_dirac_update(M);
+  const kaon_status status = kaon_quda_loaded_clover(&clover);
+  if (status != KAON_OK) return status;
+  return kaon_dirac_set_clover(M, KAON_ORDER_MILC, KAON_DOUBLE, clover->term);
 }
 
 /* ---- what solves share ---- */

@@ -34,6 +34,9 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
 kaon_status kaon_quda_make_operators(const kaon_quda_key *key, kaon_operator **M,
                                      kaon_operator **A);
 
+/* M follows the links and the clover term that are loaded. */
+kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M);
+
 /* Of solution types: 1: on one parity; 1: of A^dagger A; 1: dagger is meant the other way round.
  * Errors: ARGUMENT. */
 typedef struct kaon_quda_solution {

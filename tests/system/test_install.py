@@ -66,6 +66,10 @@ class Install(system.Case):
         expected = {f"include/kaon/{name}" for name in headers} | {f"bin/{name}" for name in self.programs}
         expected |= {f"share/bash-completion/completions/{name}" for name in self.programs}
         expected |= {"share/doc/kaon/LICENSE", "share/doc/kaon/README.md", "share/doc/kaon/CHANGELOG.md", f"{LIBDIR}/pkgconfig/kaon.pc", f"{LIBDIR}/libkaon.a"}
+        if cache("KAON_BUILD_QUDA") == "ON":
+            headers = os.listdir(os.path.join(system.SOURCE, "interfaces", "quda", "include"))
+            expected |= {f"include/kaon-quda/{name}" for name in headers if name.endswith(".h")}
+            expected |= {f"{LIBDIR}/kaon-quda/libquda.so", f"{LIBDIR}/kaon-quda/cmake/QUDA/QUDAConfig.cmake"}
         targets = ["kaonTargets"]
         if SHARED:
             expected |= {f"{LIBDIR}/{name}" for name in ("libkaon.so", "libkaon.so.0.1", "libkaon.so.0.1.0")}

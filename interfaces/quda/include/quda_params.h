@@ -257,6 +257,9 @@ typedef struct QudaInvertParam_s {
   /* Distance preconditioning */
   double distance_pc_alpha0;
   int distance_pc_t0;
+  /* Padding of older versions: ignored */
+  int sp_pad;
+  int cl_pad;
 } QudaInvertParam;
 
 /** Eigenvectors and deflation. */
