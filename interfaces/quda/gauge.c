@@ -26,7 +26,7 @@ static kaon_status find(QudaLinkType type, kaon_quda_links **links) {
 }
 
 kaon_status kaon_quda_loaded(QudaLinkType type, const kaon_quda_links **links) {
-  kaon_quda_links *found;
+  kaon_quda_links *found = NULL;
   const kaon_status status = find(type, &found);
   if (status != KAON_OK) return status;
   if (found->gauge == NULL)

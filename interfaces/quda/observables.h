@@ -1,0 +1,22 @@
+/* observables.h - observables.c for MILC's calls, which have errors of their own. */
+#pragma once
+
+#include "fields.h"
+
+/* Observables of the Wilson links as they were loaded: with the boundary's sign in the Polyakov
+ * loop, and with staggered phases, unless these are to be removed together with the sign. Errors:
+ * STATE (no links), ARGUMENT (no phases to remove), MEMORY. */
+kaon_status kaon_quda_measure(int remove_phases, kaon_observables *observables);
+
+/* Multiplies staggered phases (param->staggered_phase_type) and the boundary's sign into links of
+ * an array, or out of them. Errors: ARGUMENT, UNSUPPORTED. */
+kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param);
+
+/* Fat links, long links, and fat links projected to U(3), of thin links that hold the staggered
+ * phases, with QUDA's six coefficients. NULL: not wanted. Errors: those of kaon_fatten_paths(). */
+kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
+                             const double path[6], const QudaGaugeParam *param);
+
+/* Action of momenta, of all ranks. Errors: ARGUMENT, UNSUPPORTED, MEMORY. */
+kaon_status kaon_quda_momentum_action(const void *array, const QudaGaugeParam *param,
+                                      double *action);
