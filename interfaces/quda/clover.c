@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gauge.h"
 #include "system.h"
 
 enum { REALS = 72, BLOCK = 36, ROWS = 6, SPINOR = 24 };
@@ -268,11 +269,8 @@ static kaon_status hand_back(const kaon_quda_links *links, void *clover, void *i
 static kaon_status take_logs(const kaon_quda_links *links, QudaInvertParam *param) {
   kaon_operator *M = NULL;
   int64_t negative;
-  if (param->mu != 0.0)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "compute_clover_trlog is set with mu = %g, but the determinant is that "
-                            "of the clover term without twisted mass",
-                            param->mu);
+  param->trlogA[0] = param->trlogA[1] = NAN;
+  if (param->dslash_type == QUDA_TWISTED_CLOVER_DSLASH) return KAON_OK; /* kaon has det A alone */
   kaon_status status = make_operator(links, param->clover_coeff, loaded.term, &M);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = kaon_dirac_clover_logdet(M, (kaon_parity)parity, &param->trlogA[parity], &negative);
@@ -289,7 +287,7 @@ static kaon_status coefficient_of(QudaInvertParam *param) {
                           "clover_coeff and clover_csw are both 0; set clover_coeff to kappa csw");
 }
 
-static kaon_status load(void *clover, void *inverse, QudaInvertParam *param) {
+kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param) {
   const kaon_quda_links *links = NULL;
   const int computed = clover == NULL || param->compute_clover;
   const int returned = param->return_clover || param->return_clover_inverse;
@@ -320,11 +318,11 @@ static kaon_status load(void *clover, void *inverse, QudaInvertParam *param) {
 }
 
 void loadCloverQuda(void *h_clover, void *h_clovinv, QudaInvertParam *inv_param) {
-  kaon_quda_check(__func__, load(h_clover, h_clovinv, inv_param));
+  kaon_quda_check(__func__, kaon_quda_load_clover(h_clover, h_clovinv, inv_param));
 }
 
 void createCloverQuda(QudaInvertParam *param) {
-  kaon_quda_check(__func__, load(NULL, NULL, param));
+  kaon_quda_check(__func__, kaon_quda_load_clover(NULL, NULL, param));
 }
 
 void freeCloverQuda(void) {

@@ -7,7 +7,7 @@
 
 /* Links of one type: QUDA_WILSON_LINKS, QUDA_ASQTAD_FAT_LINKS, QUDA_ASQTAD_LONG_LINKS. */
 typedef struct kaon_quda_links {
-  QudaGaugeParam param; /* as they were loaded */
+  QudaGaugeParam param;  /* as they were loaded */
   kaon_lattice *lattice; /* its boundary is the one that the operator must have */
   kaon_gauge *gauge;     /* NULL: none loaded. Without the signs and factors that the operator
                             multiplies by itself; 18 reals in double */

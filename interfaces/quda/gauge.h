@@ -1,4 +1,5 @@
-/* gauge.h - loadGaugeQuda() for functions of the interface that have an error of their own. */
+/* gauge.h - loadGaugeQuda() and loadCloverQuda() for functions of the interface that have an error of
+ * their own. */
 #pragma once
 
 #include "fields.h"
@@ -6,3 +7,6 @@
 /* Loads links. After a failure none of this type are loaded. Errors: ARGUMENT, STATE, UNSUPPORTED,
  * NOT_FINITE, MEMORY. */
 kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);
+/* Loads a clover term. After a failure none is loaded. Errors: ARGUMENT, STATE, UNSUPPORTED,
+ * NOT_FINITE, MEMORY. */
+kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param);
