@@ -150,3 +150,17 @@ void qudaRephase(int prec, void *gauge, int flag, double i_mu) {
   if (status == KAON_OK) status = kaon_quda_toggle_phases(gauge, &param);
   kaon_quda_check(__func__, status);
 }
+
+void qudaUnitarizeSU3Phased(int prec, double tol, QudaMILCSiteArg_t *arg, int phase_in) {
+  QudaGaugeParam param;
+  kaon_status status = describe_sites(prec, arg, &param);
+  (void)tol;
+  param.staggered_phase_applied = phase_in != 0;
+  if (phase_in) param.t_boundary = QUDA_ANTI_PERIODIC_T;
+  if (status == KAON_OK) status = kaon_quda_project(links_of(arg), &param);
+  kaon_quda_check(__func__, status);
+}
+
+void qudaUnitarizeSU3(int prec, double tol, QudaMILCSiteArg_t *arg) {
+  qudaUnitarizeSU3Phased(prec, tol, arg, 0);
+}

@@ -4,6 +4,7 @@
 
 #include <kaon/staggered.h>
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,66 @@ kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *t
 void computeKSLinkQuda(void *fatlink, void *longlink, void *ulink, void *inlink, double *path_coeff,
                        QudaGaugeParam *param) {
   kaon_quda_check(__func__, kaon_quda_fatten(fatlink, longlink, ulink, inlink, path_coeff, param));
+}
+
+/* ---- projection to SU(3) ---- */
+
+static double _Complex determinant(const double _Complex u[9]) {
+  return u[0] * (u[4] * u[8] - u[5] * u[7]) + u[1] * (u[5] * u[6] - u[3] * u[8]) +
+         u[2] * (u[3] * u[7] - u[4] * u[6]);
+}
+
+/* Divides unitary links by a third root of their determinant, the one that is nearest to 1. */
+static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
+  double _Complex *u = malloc(count * 9 * sizeof *u);
+  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to project links");
+  kaon_status status =
+      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  for (size_t i = 0; i < 9 * count && status == KAON_OK; i += 9) {
+    const double _Complex root = cexp(-I * carg(determinant(u + i)) / 3);
+    for (size_t k = 0; k < 9; k++) u[i + k] *= root;
+  }
+  if (status == KAON_OK)
+    status = kaon_staggered_import_links(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                         (const void *const[]){u});
+  free(u);
+  return status;
+}
+
+static kaon_status project_bare(void *links, const QudaGaugeParam *param) {
+  const int *X = param->X;
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
+  if (status == KAON_OK) status = make_fields(lattice, &gauge, 1);
+  if (status == KAON_OK) status = kaon_quda_import_links(gauge, links, param);
+  if (status == KAON_OK) status = unitarise(gauge);
+  if (status == KAON_OK)
+    status =
+        divide_determinants(gauge, 4 * (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3]);
+  if (status == KAON_OK) status = kaon_quda_export_links(gauge, links, param);
+  kaon_gauge_destroy(&gauge);
+  return status;
+}
+
+kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param) {
+  const int phased = param->staggered_phase_applied;
+  kaon_status status = KAON_OK;
+  if (param->use_resident_gauge)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "use_resident_gauge is set; links of an array alone are projected");
+  if (phased) status = kaon_quda_toggle_phases(links, param);
+  if (status == KAON_OK) status = project_bare(links, param);
+  if (status == KAON_OK && phased) status = kaon_quda_toggle_phases(links, param);
+  return status;
+}
+
+/* The projection is exact to rounding, so no tolerance is needed. */
+void projectSU3Quda(void *gauge_h, double tol, QudaGaugeParam *param) {
+  kaon_status status = kaon_quda_project(gauge_h, param);
+  (void)tol;
+  if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, param);
+  kaon_quda_check(__func__, status);
 }
 
 /* ---- momenta ---- */

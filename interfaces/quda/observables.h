@@ -17,6 +17,11 @@ kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param);
 kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
                              const double path[6], const QudaGaugeParam *param);
 
+/* Replaces links of an array by the nearest unitary matrix, divided by the third root of its
+ * determinant. Staggered phases (param->staggered_phase_applied) are taken out meanwhile. Errors:
+ * ARGUMENT, UNSUPPORTED, NOT_FINITE, MEMORY. */
+kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param);
+
 /* Action of momenta, of all ranks. Errors: ARGUMENT, UNSUPPORTED, MEMORY. */
 kaon_status kaon_quda_momentum_action(const void *array, const QudaGaugeParam *param,
                                       double *action);

@@ -256,6 +256,23 @@ static void test_milc_measures_its_sites(void **state) {
   free(links), free(lattice);
 }
 
+/* A unitary matrix times a positive diagonal one, and a phase, is projected to the matrix. The bound is some
+ * hundred roundings. */
+static void test_links_are_projected(void **state) {
+  double *links = folded(c.gauge, 1, KAON_PHASES_MILC, KAON_ORDER_MILC);
+  double *known = folded(c.gauge, 1, KAON_PHASES_MILC, KAON_ORDER_MILC);
+  QudaMILCSiteArg_t arg = {.link = links};
+  (void)state;
+  for (size_t i = 0; i < reals(); i += 2) {
+    const double factor = 1 + 1e-3 * (double)(i / 2 % 3), re = factor * links[i]; /* of a column */
+    links[i] = cos(0.01) * re - sin(0.01) * factor * links[i + 1];                /* and a phase */
+    links[i + 1] = sin(0.01) * re + cos(0.01) * factor * links[i + 1];
+  }
+  qudaUnitarizeSU3Phased(2, 1e-14, &arg, 1);
+  for (size_t i = 0; i < reals(); i++) assert_true(fabs(links[i] - known[i]) < 1e-13);
+  free(links), free(known);
+}
+
 /* ---- MILC's recorded links ---- */
 
 static int data(const char *name, char path[1024]) {
@@ -317,6 +334,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_phases_are_multiplied_in),
       cmocka_unit_test(test_fat_links_are_kaons),
       cmocka_unit_test(test_milc_measures_its_sites),
+      cmocka_unit_test(test_links_are_projected),
       cmocka_unit_test(test_fat_links_are_milcs),
   };
   quda_case_start(&argc, &argv, &c);
