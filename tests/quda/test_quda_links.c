@@ -204,6 +204,12 @@ static void test_fat_links_are_kaons(void **state) {
   qudaLoadKSLink(2, args, level[1], w, fat, naik);
   assert_memory_equal(fat, known, bytes);
   assert_memory_equal(naik, known_naik, bytes);
+  /* Chroma's are projected to SU(3), which kaon's import checks. */
+  param.staggered_phase_type = QUDA_STAGGERED_PHASE_CHROMA;
+  param.staggered_phase_applied = 0;
+  computeKSLinkQuda(NULL, NULL, w, u, level[0], &param);
+  assert_int_equal(kaon_gauge_import(own, KAON_ORDER_MILC, KAON_DOUBLE, (const void *[]){w}),
+                   KAON_OK);
   free(u), free(w), free(fat), free(naik), free(v), free(known), free(known_naik);
   kaon_gauge_destroy(&own);
   kaon_gauge_destroy(&own_naik);
