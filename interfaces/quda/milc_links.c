@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "milc.h"
-#include "observables.h"
+#include "link_observables.h"
 
 /* Parameters of MILC's links in an array. precision: 1 single, 2 double. */
 static kaon_status describe(int precision, QudaGaugeParam *param) {

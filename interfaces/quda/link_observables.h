@@ -1,4 +1,4 @@
-/* observables.h - observables.c for MILC's calls, which have errors of their own. */
+/* link_observables.h - link_observables.c for MILC's calls, which have errors of their own. */
 #pragma once
 
 #include "fields.h"

@@ -1,6 +1,6 @@
-/* observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
+/* link_observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
  * staggered phases, fat and long links, the action of momenta. */
-#include "observables.h"
+#include "link_observables.h"
 
 #include <kaon/staggered.h>
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 
 /* ---- plaquette, Polyakov loop, charge ---- */
 

@@ -1,4 +1,4 @@
-/* gauge.c - links of clients: loaded, saved, freed. Contract: fields.h.
+/* load_links.c - links of clients: loaded, saved, freed. Contract: fields.h.
  * Links of Wilson-like operators lose the signs and factors that an operator of kaon multiplies by
  * itself. Links of staggered operators lose the staggered phases, and keep a sign at the boundary:
  * their operators live on a periodic lattice. Both are put back when links are saved. */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "system.h"
 
 enum { TYPES = 3 }; /* Wilson, fat, long links */

@@ -1,4 +1,4 @@
-/* gauge.h - loadGaugeQuda() and loadCloverQuda() for functions of the interface that have an error of
+/* load_links.h - loadGaugeQuda() and loadCloverQuda() for functions of the interface that have an error of
  * their own. */
 #pragma once
 
