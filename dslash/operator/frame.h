@@ -207,6 +207,10 @@ kaon_status kaon_lattice_operator_first(kaon_family *family, kaon_precision prec
 /* The hop D for users: checks the vectors, then out = D in or D^dagger in. */
 kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
                                       kaon_mode mode, const kaon_vector *in, kaon_vector *out);
+/* Likewise T or T^-1, or their adjoints, on the sites of `parity`. in and out may be the same. */
+kaon_status kaon_lattice_operator_site(kaon_operator *M, const char *what, kaon_parity parity,
+                                       kaon_mode mode, kaon_site_kind kind, const kaon_vector *in,
+                                       kaon_vector *out);
 /* y = M x or M^dagger x with the operator's fields, on full-lattice vectors. */
 kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                        kaon_vector *y, const kaon_pass *pass);

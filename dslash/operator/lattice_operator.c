@@ -235,35 +235,71 @@ kaon_status kaon_lattice_operator_need(const kaon_operator *A, int reals, const 
                    reals == 24 ? "kaon_dirac_create" : "kaon_staggered_create");
 }
 
-kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
-                                      kaon_mode mode, const kaon_vector *in, kaon_vector *out) {
+/* Checks vectors of a user: `out` on the sites of `parity`, `in` on those of `from`. */
+static kaon_status check_vectors(const kaon_fields *fields, const char *what, kaon_parity parity,
+                                 kaon_parity from, const kaon_vector *in, const kaon_vector *out) {
   static const char *const names[] = {"even", "odd"};
-  if ((parity != KAON_EVEN && parity != KAON_ODD) || (mode != KAON_PLAIN && mode != KAON_DAGGER))
-    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "%s: parity is %d and mode %d, but must be 0 (even) or 1 (odd), and 0 (plain) "
-                     "or 1 (dagger)",
-                     what, (int)parity, (int)mode);
-  const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
-  const kaon_fields *fields = self->fields;
   const kaon_family *family = fields->family;
-  if (out->space != &family->spaces[parity] || in->space != &family->spaces[1 - parity])
-    return kaon_fail(M->ctx, KAON_ERR_SHAPE,
+  kaon_context *ctx = family->ctx;
+  if (out->space != &family->spaces[parity] || in->space != &family->spaces[from])
+    return kaon_fail(ctx, KAON_ERR_SHAPE,
                      "%s: out must be a %s on the %s sites of the operator's lattice and in one on "
                      "the %s ones",
                      what,
                      family->action->reals != 24 ? "staggered vector"
                      : family->spaces->inner > 1 ? "spinor of kaon_lattice_spinors_5d()"
                                                  : "spinor",
-                     names[parity], names[1 - parity]);
+                     names[parity], names[from]);
   if (in->nrhs != out->nrhs)
-    return kaon_fail(M->ctx, KAON_ERR_SHAPE, "%s: in has %d columns and out %d", what, in->nrhs,
+    return kaon_fail(ctx, KAON_ERR_SHAPE, "%s: in has %d columns and out %d", what, in->nrhs,
                      out->nrhs);
   if (in->precision != fields->precision || out->precision != fields->precision)
-    return kaon_fail(M->ctx, KAON_ERR_PRECISION,
+    return kaon_fail(ctx, KAON_ERR_PRECISION,
                      "%s: in, out and the operator have precisions %d, %d and %d (0 double, 1 "
                      "single, 2 half); convert with kaon_vector_copy",
                      what, (int)in->precision, (int)out->precision, (int)fields->precision);
+  return KAON_OK;
+}
+
+static kaon_status check_parity(kaon_context *ctx, const char *what, kaon_parity parity,
+                                kaon_mode mode) {
+  if ((parity == KAON_EVEN || parity == KAON_ODD) && (mode == KAON_PLAIN || mode == KAON_DAGGER))
+    return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "%s: parity is %d and mode %d, but must be 0 (even) or 1 (odd), and 0 (plain) "
+                   "or 1 (dagger)",
+                   what, (int)parity, (int)mode);
+}
+
+kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
+                                      kaon_mode mode, const kaon_vector *in, kaon_vector *out) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
+  const kaon_fields *fields = self->fields;
+  KAON_TRY(check_parity(M->ctx, what, parity, mode));
+  KAON_TRY(check_vectors(fields, what, parity, (kaon_parity)(1 - parity), in, out));
   KAON_TRY(kaon_current(M->revision));
   const kaon_fused bare = {.b = 1, .stencil = kaon_stencil_of(self, mode)};
-  return family->action->hop(fields, (int)parity, mode, &bare, in, out, NULL);
+  return fields->family->action->hop(fields, (int)parity, mode, &bare, in, out, NULL);
+}
+
+kaon_status kaon_lattice_operator_site(kaon_operator *M, const char *what, kaon_parity parity,
+                                       kaon_mode mode, kaon_site_kind kind, const kaon_vector *in,
+                                       kaon_vector *out) {
+  const kaon_fields *fields = kaon_fields_of(M);
+  kaon_family *family = fields->family;
+  KAON_TRY(check_parity(M->ctx, what, parity, mode));
+  KAON_TRY(check_vectors(fields, what, parity, parity, in, out));
+  KAON_TRY(kaon_current(M->revision));
+  if (!family->has_sites) {
+    const double number = kind == KAON_SITE_TERM ? family->number : 1 / family->number;
+    const kaon_pass all = kaon_pass_gate_only(NULL);
+    KAON_TRY(kaon_vector_copy(out, in));
+    return number == 1 ? KAON_OK : kaon_blas_scale(KAON_NUMBER(number), out, &all);
+  }
+  kaon_fields *filled; /* the same set, which then has this kind, too */
+  KAON_TRY(kaon_fields_get(family, fields->precision, fields->reconstruct, fields->temporal,
+                           kaon_site_bit(kind, (int)parity), &filled));
+  const kaon_status status = family->action->site(filled, (int)parity, mode, kind, in, out, NULL);
+  kaon_fields_release(&filled);
+  return status;
 }

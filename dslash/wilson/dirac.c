@@ -116,6 +116,14 @@ kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
   return kaon_lattice_operator_hop(M, "dirac hop", parity, mode, in, out);
 }
 
+kaon_status kaon_dirac_site(kaon_operator *M, kaon_parity parity, kaon_mode mode, int inverse,
+                            const kaon_vector *in, kaon_vector *out) {
+  KAON_ENTER(KAON_OF(M), M, in, out);
+  KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "dirac site"));
+  return kaon_lattice_operator_site(M, "dirac site", parity, mode,
+                                    inverse ? KAON_SITE_INVERSE : KAON_SITE_TERM, in, out);
+}
+
 kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                 kaon_operator **reduced) {
   kaon_even_odd_options own;

@@ -174,6 +174,18 @@ KAON_API kaon_status kaon_dirac_update(kaon_operator *M);
 KAON_API kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                                     const kaon_vector *in, kaon_vector *out);
 
+/** Multiplies by the part of M within a site: out = T in with T as in #kaon_even_odd, or out = T^-1
+ * in if `inverse` is 1; with KAON_DAGGER by its adjoint.
+ *
+ * - `M`: from any constructor of this header, or a reduction of it (temporal gauge: its rotated T)
+ * - `in`, `out`: spinors on the sites of `parity`, KAON_EVEN or KAON_ODD, of M's lattice and
+ *   precision, with equal columns. They may be the same vector
+ *
+ * The first call with T^-1 computes and keeps it. Collective; asynchronous on CUDA. Errors:
+ * ARGUMENT, SHAPE, PRECISION, STALE, SINGULAR, UNSUPPORTED, MEMORY, NOT_BUILT. */
+KAON_API kaon_status kaon_dirac_site(kaon_operator *M, kaon_parity parity, kaon_mode mode,
+                                     int inverse, const kaon_vector *in, kaon_vector *out);
+
 /** Forms of the even-odd reduction to the sites p, with q the other ones, and
  * T = A + 2 i kappa mu gamma_5.
  *

@@ -7,7 +7,7 @@
 
 /* Links of one type: QUDA_WILSON_LINKS, QUDA_ASQTAD_FAT_LINKS, QUDA_ASQTAD_LONG_LINKS. */
 typedef struct kaon_quda_links {
-  QudaGaugeParam param; /* as they were loaded */
+  QudaGaugeParam param;  /* as they were loaded */
   kaon_lattice *lattice; /* its boundary is the one that the operator must have */
   kaon_gauge *gauge;     /* NULL: none loaded. Without the signs and factors that the operator
                             multiplies by itself; 18 reals in double */
@@ -34,5 +34,17 @@ kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover);
  * a field of 18 reals in double as they are: signs and factors are not touched. */
 kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
                                    const QudaGaugeParam *param);
+/* The same for links in SU(3) after `factors` were divided out. Errors: UNITARITY (the field is then
+ * unchanged). */
+kaon_status kaon_quda_import_su3(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
+                                 const kaon_link_factors *factors);
 kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
                                    const QudaGaugeParam *param);
+
+/* The number that multiplies the link of direction mu at a site x of the whole lattice, which has
+ * `extents`. */
+typedef double kaon_quda_link_factor(const int x[4], int mu, const int extents[4],
+                                     const QudaGaugeParam *param);
+/* Multiplies links of a client's array in host memory, in place. */
+kaon_status kaon_quda_multiply_links(const kaon_lattice *lattice, void *array,
+                                     const QudaGaugeParam *param, kaon_quda_link_factor *factor);

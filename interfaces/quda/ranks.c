@@ -66,6 +66,13 @@ kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
   return create_on(all, ranks, options, ctx);
 }
 
+const void *kaon_quda_keep_communicator(const void *communicator) {
+  static MPI_Comm kept;
+  if (communicator == NULL) return NULL;
+  kept = *(const MPI_Comm *)communicator;
+  return &kept;
+}
+
 void kaon_quda_abort_ranks(void) {
   int started = 0, ended = 0, size = 1;
   MPI_Initialized(&started);
@@ -83,6 +90,11 @@ kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
                           "a grid of %d ranks was asked for, but this libquda was built without "
                           "MPI; build kaon with -DKAON_COMM=MPI",
                           count(ranks->grid));
+}
+
+const void *kaon_quda_keep_communicator(const void *communicator) {
+  (void)communicator;
+  return NULL;
 }
 
 void kaon_quda_abort_ranks(void) {}

@@ -6,5 +6,8 @@
 /* A context of as many ranks as the grid has. One rank alone needs no communicator. */
 kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
                                      const kaon_context_options *options, kaon_context **ctx);
+/* A copy of an MPI_Comm of the application, whose variable may end before the context is made.
+ * NULL stays NULL. */
+const void *kaon_quda_keep_communicator(const void *communicator);
 /* Ends all processes, if there are others. */
 void kaon_quda_abort_ranks(void);

@@ -160,3 +160,9 @@ kaon_status kaon_quda_precision(QudaPrecision precision, kaon_precision *kaon) {
                               (int)QUDA_SINGLE_PRECISION, (int)QUDA_HALF_PRECISION);
   }
 }
+
+int kaon_quda_on_device(QudaFieldLocation location) {
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  return location == QUDA_CUDA_FIELD_LOCATION && state.ctx != NULL &&
+         kaon_context_query(state.ctx, &info) == KAON_OK && strcmp(info.backend, "cpu") != 0;
+}

@@ -59,3 +59,5 @@ void kaon_quda_print(QudaVerbosity from, const char *format, ...)
 /* QUDA_DOUBLE_PRECISION, or 8 or 2 of MILC's calls, and so on, as kaon has it. Quarter becomes
  * half. Errors: ARGUMENT. */
 kaon_status kaon_quda_precision(QudaPrecision precision, kaon_precision *kaon);
+/* 1: arrays of this location are in memory of a device. On the CPU none are. */
+int kaon_quda_on_device(QudaFieldLocation location);

@@ -11,6 +11,7 @@ static unsigned long calls;
 
 static void drop_solver(kaon_quda_system *system) {
   kaon_solver_destroy(&system->solver);
+  kaon_multishift_destroy(&system->shifts);
   kaon_vector_destroy(&system->b);
   kaon_vector_destroy(&system->x);
   system->columns = 0;
@@ -57,26 +58,54 @@ kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
   return KAON_OK;
 }
 
-kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
-                              int columns, const kaon_space *space) {
+/* Vectors of this space, b with `sources` and x with `solutions` columns, in A's precision. */
+static kaon_status prepare_vectors(kaon_quda_system *system, const kaon_space *space, int sources,
+                                   int solutions) {
   const kaon_precision precision = kaon_operator_precision(system->A);
   kaon_context *ctx = kaon_quda()->ctx;
   kaon_status status = KAON_OK;
-  if (system->columns != columns || memcmp(&system->options, options, sizeof *options) != 0)
+  if (system->b != NULL && kaon_vector_space(system->b) != space) {
+    kaon_vector_destroy(&system->b);
+    kaon_vector_destroy(&system->x);
+  }
+  if (system->b == NULL) status = kaon_vector_create(ctx, space, precision, sources, &system->b);
+  if (status == KAON_OK && system->x == NULL)
+    status = kaon_vector_create(ctx, space, precision, solutions, &system->x);
+  return status;
+}
+
+kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
+                              int columns, const kaon_space *space) {
+  kaon_status status = KAON_OK;
+  if (system->solver == NULL || system->columns != columns ||
+      memcmp(&system->options, options, sizeof *options) != 0)
     drop_solver(system);
   if (system->solver == NULL) {
     system->options = *options;
     system->columns = columns;
     status = kaon_solver_create(system->A, columns, options, &system->solver);
   }
-  if (system->b != NULL && kaon_vector_space(system->b) != space) {
-    kaon_vector_destroy(&system->b);
-    kaon_vector_destroy(&system->x);
+  if (status == KAON_OK) status = prepare_vectors(system, space, columns, columns);
+  if (status != KAON_OK) drop_solver(system);
+  return status;
+}
+
+kaon_status kaon_quda_prepare_shifts(kaon_quda_system *system,
+                                     const kaon_multishift_options *options, int shifts,
+                                     const double *sigma, const kaon_space *space) {
+  const size_t bytes = sizeof *sigma * (size_t)shifts;
+  kaon_status status = KAON_OK;
+  if (system->shifts == NULL || system->columns != shifts ||
+      memcmp(&system->shift_options, options, sizeof *options) != 0 ||
+      memcmp(system->sigma, sigma, bytes) != 0)
+    drop_solver(system);
+  if (system->shifts == NULL) {
+    system->shift_options = *options;
+    system->columns = shifts;
+    memcpy(system->sigma, sigma, bytes);
+    status = kaon_multishift_create(system->A, shifts, sigma, options, &system->shifts);
   }
-  if (status == KAON_OK && system->b == NULL)
-    status = kaon_vector_create(ctx, space, precision, columns, &system->b);
-  if (status == KAON_OK && system->x == NULL)
-    status = kaon_vector_create(ctx, space, precision, columns, &system->x);
+  if (status == KAON_OK) status = prepare_vectors(system, space, 1, shifts);
   if (status != KAON_OK) drop_solver(system);
   return status;
 }

@@ -22,6 +22,9 @@ typedef struct kaon_quda_system {
   kaon_solver_options options; /* of the solver */
   int columns;                 /* of the solver and of the vectors */
   kaon_vector *b, *x;
+  kaon_multishift *shifts; /* in place of the solver; b has one column then, x one for each shift */
+  kaon_multishift_options shift_options;
+  double sigma[KAON_MULTISHIFT_MAX]; /* `columns` shifts */
   unsigned long used;
 } kaon_quda_system;
 
@@ -35,5 +38,10 @@ kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
  * What is there already and fits is kept. */
 kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
                               int columns, const kaon_space *space);
+/* The same with a solver of A for several shifts. Its tolerances are those of the options, or of
+ * kaon_multishift_set_tol(). */
+kaon_status kaon_quda_prepare_shifts(kaon_quda_system *system,
+                                     const kaon_multishift_options *options, int shifts,
+                                     const double *sigma, const kaon_space *space);
 /* Forgets all systems that were made of these links, because they change. NULL: all systems. */
 void kaon_quda_forget(const kaon_gauge *links);

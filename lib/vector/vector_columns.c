@@ -61,6 +61,23 @@ kaon_status kaon_vector_copy_columns(kaon_vector *to, int to_first, const kaon_v
                       (size_t)from->nrhs * scales, n * scales, (size_t)to->space->nblocks);
 }
 
+kaon_status kaon_vector_copy_parity(kaon_vector *to, const kaon_vector *from) {
+  KAON_ENTER(KAON_OF(to), to, from);
+  const int take = to->space->parity != KAON_FULL;
+  const kaon_vector *part = take ? to : from, *whole = take ? from : to;
+  kaon_vector view;
+  if (whole->space->parity != KAON_FULL || part->space->parity == KAON_FULL)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE,
+                     "copy parity: one vector must be on all sites of a lattice and the other on "
+                     "those of one parity");
+  KAON_TRY(kaon_vector_view(whole, part->space->parity, &view));
+  KAON_TRY(check(&view, part, "copy parity"));
+  if (part->nrhs != whole->nrhs)
+    return kaon_fail(to->ctx, KAON_ERR_SHAPE, "copy parity: the vectors have %d and %d columns",
+                     from->nrhs, to->nrhs);
+  return take ? kaon_vector_copy(to, &view) : kaon_vector_copy(&view, from);
+}
+
 /* ---- gamma_5 ---- */
 
 /* Exchanges the halves of each spinor, which are contiguous for all lanes of a block. */

@@ -1,0 +1,278 @@
+/* invert.c - invertQuda() and its relatives.
+ *
+ * solution_type says which system is posed, solve_type and inv_type how it is solved:
+ *
+ *   A^dagger A, staggered on one parity   CG
+ *   NORMOP, NORMERR                       CGNR, CGNE
+ *   DIRECT                                the table `inverters`
+ *
+ * A tolerance is for the residual of the system as posed, in units of its source, and true_res is
+ * that residual. Outside, vectors are in double; cuda_prec_sloppy is the precision inside. When to
+ * replace the residual (reliable_delta) kaon decides by itself. */
+#include <float.h>
+#include <math.h>
+
+#include "multigrid.h"
+#include "operators.h"
+
+/* Methods for systems that are not Hermitian. */
+static const struct {
+  QudaInverterType inverter;
+  kaon_method method;
+} inverters[] = {
+    {QUDA_CG_INVERTER, KAON_CGNR},      {QUDA_BICGSTAB_INVERTER, KAON_BICGSTAB},
+    {QUDA_GCR_INVERTER, KAON_GCR},      {QUDA_MR_INVERTER, KAON_MR},
+    {QUDA_PCG_INVERTER, KAON_CGNR},     {QUDA_BICGSTABL_INVERTER, KAON_BICGSTAB},
+    {QUDA_CGNE_INVERTER, KAON_CGNE},    {QUDA_CGNR_INVERTER, KAON_CGNR},
+    {QUDA_CG3_INVERTER, KAON_CGNR},     {QUDA_CG3NE_INVERTER, KAON_CGNE},
+    {QUDA_CG3NR_INVERTER, KAON_CGNR},   {QUDA_CA_CG_INVERTER, KAON_CGNR},
+    {QUDA_CA_CGNE_INVERTER, KAON_CGNE}, {QUDA_CA_CGNR_INVERTER, KAON_CGNR},
+    {QUDA_CA_GCR_INVERTER, KAON_GCR},
+};
+
+typedef enum equations { DIRECT, NORMAL, ERROR } equations;
+static const struct {
+  QudaSolveType type;
+  int pc;
+  equations equations;
+} solves[] = {
+    {QUDA_DIRECT_SOLVE, 0, DIRECT},    {QUDA_NORMOP_SOLVE, 0, NORMAL},
+    {QUDA_NORMERR_SOLVE, 0, ERROR},    {QUDA_DIRECT_PC_SOLVE, 1, DIRECT},
+    {QUDA_NORMOP_PC_SOLVE, 1, NORMAL}, {QUDA_NORMERR_PC_SOLVE, 1, ERROR},
+};
+
+#define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
+
+/* One call. */
+typedef struct job {
+  QudaInvertParam *param;
+  kaon_quda_request request;
+  equations equations;
+  kaon_operator *multigrid; /* NULL: none */
+  kaon_quda_system *system;
+  int columns;
+} job;
+
+/* ---- what is asked for ---- */
+
+static kaon_status pose(job *j) {
+  const QudaInvertParam *param = j->param;
+  kaon_quda_solution solution;
+  int pc = -1;
+  kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
+  if (status != KAON_OK) return status;
+  for (int i = 0; i < COUNT(solves); i++)
+    if (solves[i].type == param->solve_type) {
+      pc = solves[i].pc;
+      j->equations = solves[i].equations;
+    }
+  if (pc < 0)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "solve_type is %d, but must be from %d to %d",
+                            (int)param->solve_type, (int)QUDA_DIRECT_SOLVE,
+                            (int)QUDA_NORMERR_PC_SOLVE);
+  if ((solution.pc && !pc) || (solution.normal && (solution.pc != pc || j->equations == ERROR)))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "solution_type %d does not go with solve_type %d: both must be of one "
+                            "parity or of all sites (MAT takes either), and NORMERR solves are for "
+                            "MAT and MATPC",
+                            (int)param->solution_type, (int)param->solve_type);
+  if (param->inv_type_precondition == QUDA_MG_INVERTER)
+    status = kaon_quda_multigrid(param->preconditioner, &j->multigrid);
+  if (status == KAON_OK && j->multigrid != NULL && (solution.normal || j->equations != DIRECT))
+    status =
+        kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                         "multigrid is a preconditioner of direct solves; solution_type %d and "
+                         "solve_type %d ask for normal equations",
+                         (int)param->solution_type, (int)param->solve_type);
+  if (status != KAON_OK) return status;
+  const kaon_quda_use use = {
+      .pc = solution.pc, .reduced = pc && j->multigrid == NULL, .normal = solution.normal};
+  return kaon_quda_ask(param, &use, &j->request);
+}
+
+static kaon_status choose_method(const job *j, kaon_method *method) {
+  const QudaInvertParam *param = j->param;
+  int found = 0;
+  for (int i = 0; i < COUNT(inverters); i++)
+    if (inverters[i].inverter == param->inv_type) {
+      *method = inverters[i].method;
+      found = 1;
+    }
+  if (!found)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "inv_type is %d, which kaon does not have; take CG (%d), BiCGStab (%d) "
+                            "or GCR (%d)",
+                            (int)param->inv_type, (int)QUDA_CG_INVERTER,
+                            (int)QUDA_BICGSTAB_INVERTER, (int)QUDA_GCR_INVERTER);
+  if (j->equations == NORMAL) *method = KAON_CGNR;
+  if (j->equations == ERROR) *method = KAON_CGNE;
+  if (j->request.hermitian) *method = KAON_CG;
+  if (j->multigrid != NULL) *method = KAON_GCR;
+  return KAON_OK;
+}
+
+static kaon_status set_options(const job *j, kaon_solver_options *options) {
+  const QudaInvertParam *param = j->param;
+  kaon_status status = choose_method(j, &options->method);
+  if (status == KAON_OK)
+    status = kaon_quda_sloppy(param, &j->request, &options->sloppy, &options->reconstruct);
+  if (status != KAON_OK) return status;
+  if (param->maxiter < 1)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "maxiter is %d, but must be positive",
+                            param->maxiter);
+  if (param->tol == DBL_MIN)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.tol is not set");
+  options->tol = fmin(param->tol, 1);
+  options->max_iterations = param->maxiter;
+  options->preconditioner = j->multigrid;
+  if (options->method == KAON_GCR && param->gcrNkrylov > 0) options->subspace = param->gcrNkrylov;
+  return KAON_OK;
+}
+
+/* ---- vectors ---- */
+
+static kaon_status import_columns(const job *j, void **h, const kaon_quda_spinor_layout *layout,
+                                  kaon_vector *v) {
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < j->columns && status == KAON_OK; k++)
+    status = kaon_quda_import_spinor(v, k, h[k], 0, layout);
+  return status;
+}
+
+static kaon_status export_columns(const job *j, void **h, const kaon_quda_spinor_layout *layout,
+                                  const kaon_vector *v) {
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < j->columns && status == KAON_OK; k++)
+    status = kaon_quda_export_spinor(v, k, h[k], 0, layout);
+  return status;
+}
+
+/* With r the client's operator on one parity and M on all sites, in symmetric form
+ *
+ *   r x = b            M (x, .) = (T b, 0)
+ *   r^dagger x = b     M(-mu) (y, .) = (gamma_5 b, 0),   x = T(-mu) gamma_5 y
+ *
+ * In asymmetric form T is left out. */
+static kaon_status multiply_site(const job *j, int wanted, kaon_vector *v) {
+  if (!wanted || !j->request.embedded || j->request.form != KAON_EVEN_ODD_SYMMETRIC) return KAON_OK;
+  return kaon_dirac_site(j->system->M, j->request.parity, KAON_PLAIN, 0, v, v);
+}
+
+/* From the client's vectors to those of the solver: gamma_5, and the other parity. */
+static kaon_status take(const job *j, void **h, kaon_vector *to) {
+  const kaon_quda_request *request = &j->request;
+  const kaon_quda_spinor_layout layout = kaon_quda_input_layout(j->param);
+  const kaon_parity parity = kaon_quda_parity(request);
+  kaon_vector *part = NULL, *whole = NULL;
+  if (!request->turned && !request->embedded) return import_columns(j, h, &layout, to);
+  kaon_status status = kaon_quda_vector(request, parity, j->columns, &part);
+  if (status == KAON_OK) status = import_columns(j, h, &layout, part);
+  if (status == KAON_OK) status = multiply_site(j, !request->turned, part);
+  if (status == KAON_OK && request->embedded)
+    status = kaon_quda_vector(request, KAON_FULL, j->columns, &whole);
+  if (status == KAON_OK && request->embedded) status = kaon_vector_copy_parity(whole, part);
+  const kaon_vector *all = request->embedded ? whole : part;
+  if (status == KAON_OK)
+    status = request->turned ? kaon_vector_gamma5(all, to) : kaon_vector_copy(to, all);
+  kaon_vector_destroy(&part);
+  kaon_vector_destroy(&whole);
+  return status;
+}
+
+/* Back again. `room` is overwritten. */
+static kaon_status give(const job *j, kaon_vector *from, kaon_vector *room, void **h) {
+  const kaon_quda_request *request = &j->request;
+  const kaon_quda_spinor_layout layout = kaon_quda_output_layout(j->param);
+  kaon_vector *part = NULL;
+  const kaon_vector *all = request->turned ? room : from;
+  kaon_status status = request->turned ? kaon_vector_gamma5(from, room) : KAON_OK;
+  if (status != KAON_OK || !request->embedded)
+    return status != KAON_OK ? status : export_columns(j, h, &layout, all);
+  status = kaon_quda_vector(request, request->parity, j->columns, &part);
+  if (status == KAON_OK) status = kaon_vector_copy_parity(part, all);
+  if (status == KAON_OK) status = multiply_site(j, request->turned, part);
+  if (status == KAON_OK) status = export_columns(j, h, &layout, part);
+  kaon_vector_destroy(&part);
+  return status;
+}
+
+/* ---- solves ---- */
+
+/* The tolerance relative to the largest source, if that of the client is absolute. */
+static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *options) {
+  double norm2[QUDA_MAX_MULTI_SRC], largest = 0;
+  kaon_vector *b = NULL;
+  if ((j->param->residual_type & QUDA_L2_ABSOLUTE_RESIDUAL) == 0) return KAON_OK;
+  kaon_status status = kaon_quda_vector(
+      &j->request, j->request.embedded ? KAON_FULL : kaon_quda_parity(&j->request), j->columns, &b);
+  if (status == KAON_OK) status = take(j, h_b, b);
+  if (status == KAON_OK) status = kaon_vector_norm2(b, norm2);
+  kaon_vector_destroy(&b);
+  for (int k = 0; k < j->columns && status == KAON_OK; k++) largest = fmax(largest, norm2[k]);
+  if (status == KAON_OK && largest > 0)
+    options->tol = fmin(1, j->param->tol * fabs(j->request.factor) / sqrt(largest));
+  return status;
+}
+
+static void fill(const job *j, const kaon_column_report *columns, const kaon_solve_report *report,
+                 double tol) {
+  QudaInvertParam *param = j->param;
+  param->iter = 0;
+  param->secs = report->seconds;
+  param->gflops = report->flops * 1e-9;
+  for (int k = 0; k < j->columns; k++) {
+    if (columns[k].iterations > param->iter) param->iter = columns[k].iterations;
+    param->true_res[k] = columns[k].residual;
+    if (tol > 0 && columns[k].reason != KAON_CONVERGED)
+      kaon_quda_print(QUDA_SUMMARIZE,
+                      "kaon: source %d of %d: residual %.3e after %d iterations (%s), but %.3e was "
+                      "asked for",
+                      k + 1, j->columns, columns[k].residual, columns[k].iterations,
+                      kaon_stop_reason_name(columns[k].reason), tol);
+  }
+}
+
+static kaon_status solve(job *j, void **h_x, void **h_b) {
+  kaon_column_report columns[QUDA_MAX_MULTI_SRC];
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
+  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  QudaInvertParam *param = j->param;
+  kaon_status status = pose(j);
+  if (status == KAON_OK)
+    status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);
+  if (status == KAON_OK) status = set_options(j, &options);
+  if (status == KAON_OK) status = make_relative(j, h_b, &options);
+  if (status != KAON_OK) return status;
+  kaon_quda_system *system = j->system;
+  const kaon_parity parity = j->request.embedded ? KAON_FULL : kaon_quda_parity(&j->request);
+  status = kaon_quda_prepare(system, &options, j->columns, kaon_quda_space(&j->request, parity));
+  if (status == KAON_OK) status = take(j, h_b, system->b);
+  if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / j->request.factor);
+  if (status == KAON_OK)
+    status = param->use_init_guess == QUDA_USE_INIT_GUESS_YES && !j->request.embedded
+                 ? take(j, h_x, system->x)
+                 : kaon_vector_zero(system->x);
+  if (status == KAON_OK)
+    status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status != KAON_OK) return status;
+  fill(j, columns, &report, options.tol);
+  if (j->multigrid != NULL) kaon_quda_multigrid_solved(param->preconditioner, columns, j->columns);
+  return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
+}
+
+static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam *param,
+                   int columns) {
+  job j = {.param = param, .columns = columns};
+  if (kaon_quda_ended(function, solve(&j, h_x, h_b), 1)) return;
+  param->iter = -1;
+  for (int k = 0; k < columns; k++) param->true_res[k] = NAN;
+}
+
+void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
+  invert(__func__, &h_x, &h_b, param, 1);
+}
+
+void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
+  const kaon_status status = kaon_quda_check_columns(param);
+  if (kaon_quda_ended(__func__, status, 1)) invert(__func__, h_x, h_b, param, param->num_src);
+}

@@ -1,0 +1,189 @@
+/* load_links.c - links of clients: loaded, saved, freed. Contract: fields.h.
+ * Links of Wilson-like operators lose the signs and factors that an operator of kaon multiplies by
+ * itself. Links of staggered operators lose the staggered phases, and keep a sign at the boundary:
+ * their operators live on a periodic lattice. Both are put back when links are saved. */
+#include "fields.h"
+
+#include <kaon/staggered.h>
+
+#include <string.h>
+
+#include "load_links.h"
+#include "system.h"
+
+enum { TYPES = 3 }; /* Wilson, fat, long links */
+
+static kaon_quda_links loaded[TYPES];
+static const char *const names[TYPES] = {"Wilson", "fat", "long"};
+
+static kaon_status find(QudaLinkType type, kaon_quda_links **links) {
+  if ((int)type < 0 || (int)type >= TYPES)
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "links of type %d are not kept; %d (Wilson), %d (fat) and %d (long) are",
+        (int)type, (int)QUDA_WILSON_LINKS, (int)QUDA_ASQTAD_FAT_LINKS, (int)QUDA_ASQTAD_LONG_LINKS);
+  *links = &loaded[type];
+  return KAON_OK;
+}
+
+kaon_status kaon_quda_loaded(QudaLinkType type, const kaon_quda_links **links) {
+  kaon_quda_links *found = NULL;
+  const kaon_status status = find(type, &found);
+  if (status != KAON_OK) return status;
+  if (found->gauge == NULL)
+    return kaon_quda_refuse(KAON_ERR_STATE,
+                            "no %s links are loaded; call loadGaugeQuda() with type %d first",
+                            names[type], (int)type);
+  *links = found;
+  return KAON_OK;
+}
+
+static void drop(kaon_quda_links *links) {
+  if (links->gauge != NULL) kaon_quda_forget(links->gauge);
+  kaon_gauge_destroy(&links->gauge);
+  memset(links, 0, sizeof *links);
+}
+
+static void drop_all(void) {
+  for (int i = 0; i < TYPES; i++) drop(&loaded[i]);
+}
+
+/* Sites that a link of a staggered operator reaches; 0: links of a Wilson-like operator. */
+static int steps(const QudaGaugeParam *param) {
+  if (param->type == QUDA_WILSON_LINKS) return param->staggered_phase_applied ? 1 : 0;
+  return param->type == QUDA_ASQTAD_LONG_LINKS ? 3 : 1;
+}
+
+/* ---- loading ---- */
+
+/* Gives the links a field on the lattice with this boundary. A field that is there is used again,
+ * so that multigrid operators made of it can be updated. */
+static kaon_status make_field(kaon_quda_links *links, const QudaGaugeParam *param,
+                              kaon_boundary boundary) {
+  kaon_lattice *lattice = NULL;
+  const kaon_status status = kaon_quda_lattice(param->X, boundary, &lattice);
+  if (status != KAON_OK) return status;
+  if (links->gauge != NULL && links->lattice != lattice) drop(links);
+  links->lattice = lattice;
+  if (links->gauge != NULL) return KAON_OK;
+  return kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &links->gauge);
+}
+
+/* Takes links of SU(3). UNITARITY: they are not. */
+static kaon_status load_su3(kaon_quda_links *links, const void *array,
+                            const QudaGaugeParam *param) {
+  const int antiperiodic = param->t_boundary == QUDA_ANTI_PERIODIC_T;
+  const double space = 1.0 / param->anisotropy;
+  const kaon_link_factors factors = {{space, space, space, 1.0}, antiperiodic};
+  kaon_status status = make_field(links, param, antiperiodic ? KAON_ANTIPERIODIC : KAON_PERIODIC);
+  if (status == KAON_OK) status = kaon_quda_import_su3(links->gauge, array, param, &factors);
+  links->anisotropy = space;
+  links->special_unitary = 1;
+  return status;
+}
+
+/* Takes any matrices. */
+static kaon_status load_any(kaon_quda_links *links, const void *array,
+                            const QudaGaugeParam *param) {
+  kaon_status status = make_field(links, param, KAON_PERIODIC);
+  if (status == KAON_OK) status = kaon_quda_import_links(links->gauge, array, param);
+  if (status == KAON_OK && steps(param) > 0)
+    status = kaon_staggered_fold(links->gauge, steps(param), KAON_PHASES_MILC);
+  links->anisotropy = 1.0;
+  links->special_unitary = 0;
+  return status;
+}
+
+static kaon_status check(const QudaGaugeParam *param) {
+  if (param->anisotropy > 0.0) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "anisotropy is %g, but must be above 0",
+                          param->anisotropy);
+}
+
+/* Makes the links that are loaded those of `param`, without an array. */
+static kaon_status keep(const QudaGaugeParam *param) {
+  const kaon_quda_links *links = NULL;
+  if (param->type == QUDA_WILSON_LINKS) return kaon_quda_loaded(param->type, &links);
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "use_resident_gauge is set for links of type %d; Wilson links (%d) alone "
+                          "can be taken from those that are loaded",
+                          (int)param->type, (int)QUDA_WILSON_LINKS);
+}
+
+kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param) {
+  kaon_quda_links *links = NULL;
+  kaon_status status = find(param->type, &links);
+  if (status == KAON_OK && param->use_resident_gauge) return keep(param);
+  if (status == KAON_OK) status = check(param);
+  if (status != KAON_OK) return status;
+  kaon_quda_at_end(drop_all);
+  if (links->gauge != NULL) kaon_quda_forget(links->gauge);
+  if (steps(param) == 0) status = load_su3(links, array, param);
+  if (steps(param) > 0 || status == KAON_ERR_UNITARITY) status = load_any(links, array, param);
+  links->param = *param;
+  if (status != KAON_OK) drop(links);
+  return status;
+}
+
+void loadGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
+  kaon_quda_check(__func__, kaon_quda_load(h_gauge, param));
+}
+
+/* ---- saving ---- */
+
+/* The factor that load_su3() divided out. */
+static double factor(const int x[4], int mu, const int extents[4],
+                     const QudaGaugeParam *as_loaded) {
+  if (mu < 3) return 1.0 / as_loaded->anisotropy;
+  return as_loaded->t_boundary == QUDA_ANTI_PERIODIC_T && x[3] == extents[3] - 1 ? -1.0 : 1.0;
+}
+
+static kaon_status save_su3(const kaon_quda_links *links, void *array,
+                            const QudaGaugeParam *param) {
+  QudaGaugeParam written = *param; /* its layout, with the factors of the links */
+  written.anisotropy = links->param.anisotropy;
+  written.t_boundary = links->param.t_boundary;
+  const kaon_status status = kaon_quda_export_links(links->gauge, array, param);
+  if (status != KAON_OK || (written.anisotropy == 1.0 && written.t_boundary == QUDA_PERIODIC_T))
+    return status;
+  return kaon_quda_multiply_links(links->lattice, array, &written, factor);
+}
+
+kaon_status kaon_quda_with_phases(const kaon_quda_links *links, kaon_gauge **copy) {
+  kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, copy);
+  if (status == KAON_OK) status = kaon_gauge_copy(*copy, links->gauge);
+  if (status == KAON_OK)
+    status = kaon_staggered_fold(*copy, steps(&links->param), KAON_PHASES_MILC);
+  return status;
+}
+
+static kaon_status save_any(const kaon_quda_links *links, void *array,
+                            const QudaGaugeParam *param) {
+  kaon_gauge *copy = NULL;
+  if (steps(&links->param) == 0) return kaon_quda_export_links(links->gauge, array, param);
+  kaon_status status = kaon_quda_with_phases(links, &copy);
+  if (status == KAON_OK) status = kaon_quda_export_links(copy, array, param);
+  kaon_gauge_destroy(&copy);
+  return status;
+}
+
+void saveGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
+  const kaon_quda_links *links = NULL;
+  kaon_status status = kaon_quda_loaded(param->type, &links);
+  if (status == KAON_OK)
+    status = (links->special_unitary ? save_su3 : save_any)(links, h_gauge, param);
+  kaon_quda_check(__func__, status);
+}
+
+/* ---- freeing ---- */
+
+void freeUniqueGaugeQuda(QudaLinkType link_type) {
+  if ((int)link_type >= 0 && (int)link_type < TYPES) drop(&loaded[link_type]);
+}
+
+void freeGaugeQuda(void) {
+  drop_all();
+}
+
+/* Neither is kept. */
+void freeGaugeSmearedQuda(void) {}
+void freeGaugeTwoLinkQuda(void) {}

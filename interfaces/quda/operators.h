@@ -1,0 +1,65 @@
+/* operators.h - from QudaInvertParam and the loaded links to an operator of kaon. */
+#pragma once
+
+#include "fields.h"
+#include "spinors.h"
+#include "system.h"
+
+/* What a client asks for. Its operator is `factor` times that of the key. */
+typedef struct kaon_quda_request {
+  kaon_quda_key key; /* for kaon_quda_make_operators() */
+  int pc;            /* 1: the client's vectors are on the sites of `parity` alone */
+  kaon_parity parity;
+  kaon_even_odd form;
+  double factor;
+  int turned;    /* 1: the adjoint of M on all sites, as gamma_5 M(-mu) gamma_5 */
+  int embedded;  /* 1: a system of one parity that is solved on all sites (multigrid) */
+  int hermitian; /* 1: and positive definite */
+  int wilson;    /* 0: staggered */
+  const kaon_quda_links *links;
+} kaon_quda_request;
+
+/* How it is to be applied or solved. */
+typedef struct kaon_quda_use {
+  int pc;      /* on one parity */
+  int reduced; /* by the even-odd reduction; follows from pc unless all sites are solved for */
+  int normal;  /* 1: A^dagger A */
+  int site;    /* 1: hops and site terms alone: dagger, normalisation and solution are not used */
+} kaon_quda_use;
+
+/* Errors: ARGUMENT, UNSUPPORTED, STATE (links or clover term are missing). */
+kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use,
+                          kaon_quda_request *request);
+/* Makes the operators of a request's key (kaon_quda_make). */
+kaon_status kaon_quda_make_operators(const kaon_quda_key *key, kaon_operator **M,
+                                     kaon_operator **A);
+
+/* M follows the links and the clover term that are loaded. */
+kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M);
+
+/* Of solution types: 1: on one parity; 1: of A^dagger A; 1: dagger is meant the other way round.
+ * Errors: ARGUMENT. */
+typedef struct kaon_quda_solution {
+  int pc, normal, adjoint;
+} kaon_quda_solution;
+kaon_status kaon_quda_solution_of(QudaSolutionType type, kaon_quda_solution *solution);
+
+/* Layouts of the client's spinors. */
+kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param);
+kaon_quda_spinor_layout kaon_quda_output_layout(const QudaInvertParam *param);
+
+/* The sites of the client's vectors. */
+static inline kaon_parity kaon_quda_parity(const kaon_quda_request *request) {
+  return request->pc ? request->parity : KAON_FULL;
+}
+/* The space of the client's vectors on the sites of `parity`, and a vector of it in double. */
+const kaon_space *kaon_quda_space(const kaon_quda_request *request, kaon_parity parity);
+kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parity, int columns,
+                             kaon_vector **vector);
+/* Precision and links inside a solve. */
+kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_request *request,
+                             kaon_precision *sloppy, kaon_reconstruct *reconstruct);
+/* Checks num_src. */
+kaon_status kaon_quda_check_columns(const QudaInvertParam *param);
+/* vector *= factor on all columns. A factor of 1 keeps the bits. */
+kaon_status kaon_quda_scale(kaon_vector *vector, double factor);

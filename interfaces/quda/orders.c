@@ -1,0 +1,293 @@
+/* orders.c - links in the orders of clients. Contract: fields.h.
+ * The library has some orders of its own. Arrays in the others are copied into the order MILC. */
+#include "fields.h"
+
+#include <kaon/staggered.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 3, MATRIX = 18 /* reals */ };
+
+/* What a stride counts: reals, or whole sites of MILC, each perhaps times the sites of a parity. */
+typedef enum unit { REALS, REALS_OF_PARITY, SITES, SITES_OF_PARITY } unit;
+typedef struct stride {
+  int count;
+  unit unit;
+} stride;
+
+/* Sites that an array has beside those of the lattice. */
+typedef enum halo { HALO_NONE, HALO_UNUSED_END, HALO_Z } halo;
+
+typedef struct link_order {
+  QudaGaugeFieldOrder order;
+  const char *name;
+  int native; /* the library's order, or -1 */
+  int arrays; /* 4: a pointer for each direction */
+  halo halo;
+  int scaled; /* the links are multiplied by QudaGaugeParam.scale */
+  stride direction, parity, site, row, column, part; /* part: from re to im */
+} link_order;
+
+static const link_order orders[] = {
+    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, HALO_NONE, 0, .parity = {18, REALS_OF_PARITY},
+     .site = {18, REALS}, .row = {6, REALS}, .column = {2, REALS}, .part = {1, REALS}},
+    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, HALO_NONE, 0, .direction = {18, REALS},
+     .parity = {72, REALS_OF_PARITY}, .site = {72, REALS}, .row = {6, REALS}, .column = {2, REALS},
+     .part = {1, REALS}},
+    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, HALO_NONE, 0, .direction = {18, REALS},
+     .parity = {72, REALS_OF_PARITY}, .site = {72, REALS}, .row = {2, REALS}, .column = {6, REALS},
+     .part = {1, REALS}},
+    {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, HALO_NONE, 0, .parity = {1, REALS_OF_PARITY},
+     .site = {1, REALS}, .row = {6, REALS_OF_PARITY}, .column = {2, REALS_OF_PARITY},
+     .part = {18, REALS_OF_PARITY}},
+    {QUDA_MILC_SITE_GAUGE_ORDER, "MILC_SITE", -1, 1, HALO_NONE, 0, .direction = {18, REALS},
+     .parity = {1, SITES_OF_PARITY}, .site = {1, SITES}, .row = {6, REALS}, .column = {2, REALS},
+     .part = {1, REALS}},
+    {QUDA_BQCD_GAUGE_ORDER, "BQCD", -1, 1, HALO_UNUSED_END, 0, .direction = {36, REALS_OF_PARITY},
+     .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
+     .part = {1, REALS}},
+    {QUDA_TIFR_GAUGE_ORDER, "TIFR", -1, 1, HALO_NONE, 1, .direction = {36, REALS_OF_PARITY},
+     .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
+     .part = {1, REALS}},
+    {QUDA_TIFR_PADDED_GAUGE_ORDER, "TIFR_PADDED", -1, 1, HALO_Z, 1,
+     .direction = {36, REALS_OF_PARITY}, .parity = {18, REALS_OF_PARITY}, .site = {18, REALS},
+     .row = {2, REALS}, .column = {6, REALS}, .part = {1, REALS}},
+};
+enum { ORDERS = sizeof orders / sizeof orders[0] };
+
+/* An array of a client, and how to walk through it. Strides are in bytes. */
+typedef struct walk {
+  const link_order *order;
+  const QudaGaugeParam *param;
+  size_t real, sites; /* bytes of a real; sites of a parity, without those of a halo */
+  size_t direction, parity, site, row, column, part;
+  char *array[4];
+} walk;
+
+static size_t sites_with_halo(const walk *w) {
+  const int *X = w->param->X;
+  if (w->order->halo == HALO_UNUSED_END)
+    return (size_t)(X[0] / 2 + 2) * (X[1] + 2) * (X[2] + 2) * (X[3] + 2);
+  if (w->order->halo == HALO_Z) return w->sites / X[2] * (X[2] + 4);
+  return w->sites;
+}
+
+static size_t bytes_of(const walk *w, stride s) {
+  const size_t sites = sites_with_halo(w);
+  const size_t bytes[] = {w->real, w->real * sites, w->param->site_size,
+                          w->param->site_size * sites};
+  return (size_t)s.count * bytes[s.unit];
+}
+
+static kaon_status check(const kaon_lattice *lattice, const void *array,
+                         const QudaGaugeParam *param, walk *w) {
+  int part[4];
+  for (int i = 0; i < ORDERS; i++)
+    if (orders[i].order == param->gauge_order) w->order = &orders[i];
+  if (w->order == NULL)
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "gauge_order is %d, but must be one from %d (QDP) to %d (TIFR_PADDED)",
+        (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER, (int)QUDA_TIFR_PADDED_GAUGE_ORDER);
+  if (param->cpu_prec != QUDA_DOUBLE_PRECISION && param->cpu_prec != QUDA_SINGLE_PRECISION)
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "cpu_prec of links is %d, but must be %d (double) or %d (single)",
+        (int)param->cpu_prec, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
+  kaon_lattice_part(lattice, part, NULL, NULL);
+  for (int d = 0; d < 4; d++)
+    if (part[d] != param->X[d])
+      return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                              "X[%d] is %d, but this rank's part of the lattice has %d sites there",
+                              d, param->X[d], part[d]);
+  for (int i = 0; i < w->order->arrays; i++)
+    if (array == NULL || (w->order->arrays == 4 && ((void *const *)array)[i] == NULL))
+      return kaon_quda_refuse(KAON_ERR_ARGUMENT, "array %d of links in order %s is NULL", i,
+                              w->order->name);
+  return KAON_OK;
+}
+
+static kaon_status describe(const kaon_lattice *lattice, const void *array,
+                            const QudaGaugeParam *param, walk *w) {
+  const int *X = param->X;
+  *w = (walk){.param = param, .real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4};
+  const kaon_status status = check(lattice, array, param, w);
+  if (status != KAON_OK) return status;
+  w->sites = (size_t)X[0] * X[1] * X[2] * X[3] / 2;
+  w->direction = bytes_of(w, w->order->direction);
+  w->parity = bytes_of(w, w->order->parity);
+  w->site = bytes_of(w, w->order->site);
+  w->row = bytes_of(w, w->order->row);
+  w->column = bytes_of(w, w->order->column);
+  w->part = bytes_of(w, w->order->part);
+  for (int mu = 0; mu < 4; mu++)
+    w->array[mu] = w->order->arrays == 4 ? ((void *const *)array)[mu] : (void *)(uintptr_t)array;
+  return KAON_OK;
+}
+
+/* Index of a site within its parity, with a halo of two in z if the order has one. */
+static size_t place(const walk *w, size_t site) {
+  const int *X = w->param->X;
+  if (w->order->halo != HALO_Z) return site;
+  const size_t plane = (size_t)X[0] / 2 * X[1];
+  const size_t t = site / plane / X[2], z = site / plane % X[2];
+  return (t * (X[2] + 4) + z + 2) * plane + site % plane;
+}
+
+/* The first real of a matrix. */
+static char *matrix_of(const walk *w, int parity, size_t site, int mu) {
+  char *first = w->array[mu] + (size_t)mu * w->direction + (size_t)parity * w->parity;
+  if (w->order->order == QUDA_MILC_SITE_GAUGE_ORDER) first += w->param->gauge_offset;
+  return first + place(w, site) * w->site;
+}
+
+/* A real of a matrix: c counts rows, columns, re and im. */
+static char *real_of(const walk *w, char *matrix, int c) {
+  return matrix + (size_t)(c / 2 / COLUMNS) * w->row + (size_t)(c / 2 % COLUMNS) * w->column +
+         (size_t)(c % 2) * w->part;
+}
+
+static void copy_real(const walk *w, char *to, const char *from, double by) {
+  if (by == 1.0)
+    memmove(to, from, w->real);
+  else if (w->real == 8)
+    *(double *)to = by * *(const double *)from;
+  else
+    *(float *)to = (float)(by * *(const float *)from);
+}
+
+/* Copies a matrix from the client's array to `milc`, or back. The numbers are multiplied. */
+static void copy_matrix(const walk *w, char *matrix, char *milc, int take, double by) {
+  for (int c = 0; c < MATRIX; c++) {
+    char *there = real_of(w, matrix, c), *here = milc + (size_t)c * w->real;
+    copy_real(w, take ? here : there, take ? there : here, by);
+  }
+}
+
+/* Copies all links between the client's array and one in the order MILC. */
+static void copy_links(const walk *w, char *milc, int take) {
+  const double scale = w->order->scaled ? w->param->scale : 1.0, by = take ? 1.0 / scale : scale;
+  for (int parity = 0; parity < 2; parity++)
+    for (size_t site = 0; site < w->sites; site++)
+      for (int mu = 0; mu < 4; mu++) {
+        const size_t index = ((size_t)parity * w->sites + site) * 4 + (size_t)mu;
+        copy_matrix(w, matrix_of(w, parity, site, mu), milc + index * MATRIX * w->real, take, by);
+      }
+}
+
+static kaon_status make_room(const walk *w, void **room) {
+  *room = malloc(2 * w->sites * 4 * MATRIX * w->real);
+  return *room != NULL
+             ? KAON_OK
+             : kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder links of order %s",
+                                w->order->name);
+}
+
+/* Arrays on a device are taken in the library's own orders alone. */
+static kaon_status on_device(const walk *w, int *device) {
+  *device = kaon_quda_on_device(w->param->location);
+  if (*device && w->order->native < 0)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "links of order %s are in memory of a device, but are taken from host "
+                            "memory alone; orders QDP, MILC and CPS are taken from both",
+                            w->order->name);
+  return KAON_OK;
+}
+
+static kaon_precision precision_of(const walk *w) {
+  return w->real == 8 ? KAON_DOUBLE : KAON_SINGLE;
+}
+
+/* factors NULL: any matrices, as they are. */
+static kaon_status import(kaon_gauge *gauge, const walk *w, kaon_gauge_order order,
+                          const kaon_link_factors *factors) {
+  const void *const *arrays = (const void *const *)w->array;
+  return factors != NULL ? kaon_gauge_import_factors(gauge, order, precision_of(w), arrays, factors)
+                         : kaon_staggered_import_links(gauge, order, precision_of(w), arrays);
+}
+
+static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
+                        const kaon_link_factors *factors) {
+  walk w;
+  void *room = NULL;
+  int device = 0;
+  kaon_status status = describe(kaon_gauge_lattice(gauge), array, param, &w);
+  if (status == KAON_OK) status = on_device(&w, &device);
+  if (status != KAON_OK) return status;
+  if (device)
+    return kaon_gauge_import_device(gauge, (kaon_gauge_order)w.order->native, precision_of(&w),
+                                    (const void *const *)w.array);
+  if (w.order->native >= 0) return import(gauge, &w, (kaon_gauge_order)w.order->native, factors);
+  status = make_room(&w, &room);
+  if (status != KAON_OK) return status;
+  copy_links(&w, room, 1);
+  w.array[0] = room;
+  status = import(gauge, &w, KAON_ORDER_MILC, factors);
+  free(room);
+  return status;
+}
+
+kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
+                                   const QudaGaugeParam *param) {
+  return take(gauge, array, param, NULL);
+}
+
+kaon_status kaon_quda_import_su3(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
+                                 const kaon_link_factors *factors) {
+  return take(gauge, array, param, factors);
+}
+
+kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
+                                   const QudaGaugeParam *param) {
+  walk w;
+  void *room = NULL;
+  int device = 0;
+  kaon_status status = describe(kaon_gauge_lattice(gauge), array, param, &w);
+  if (status == KAON_OK) status = on_device(&w, &device);
+  if (status != KAON_OK) return status;
+  if (w.order->native >= 0)
+    return (device ? kaon_gauge_export_device : kaon_gauge_export)(
+        gauge, (kaon_gauge_order)w.order->native, precision_of(&w), (void *const *)w.array);
+  status = make_room(&w, &room);
+  if (status != KAON_OK) return status;
+  status = kaon_gauge_export(gauge, KAON_ORDER_MILC, precision_of(&w), (void *const[]){room});
+  if (status == KAON_OK) copy_links(&w, room, 0);
+  free(room);
+  return status;
+}
+
+/* ---- factors ---- */
+
+/* Coordinates in the whole lattice of a site of a rank's part. */
+static void coordinates(const int X[4], const int origin[4], int parity, size_t site, int x[4]) {
+  size_t rest = site / (size_t)(X[0] / 2);
+  for (int d = 1; d < 4; rest /= (size_t)X[d], d++) x[d] = (int)(rest % (size_t)X[d]);
+  x[0] = 2 * (int)(site % (size_t)(X[0] / 2)) + (parity + x[1] + x[2] + x[3]) % 2;
+  for (int d = 0; d < 4; d++) x[d] += origin[d];
+}
+
+kaon_status kaon_quda_multiply_links(const kaon_lattice *lattice, void *array,
+                                     const QudaGaugeParam *param, kaon_quda_link_factor *factor) {
+  walk w;
+  int origin[4], extents[4], x[4], device = 0;
+  kaon_status status = describe(lattice, array, param, &w);
+  if (status == KAON_OK) status = on_device(&w, &device);
+  if (status == KAON_OK && device)
+    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                              "links with signs or factors are written to host memory alone");
+  if (status != KAON_OK) return status;
+  kaon_lattice_part(lattice, NULL, origin, NULL);
+  kaon_lattice_extents(lattice, extents);
+  for (int parity = 0; parity < 2; parity++)
+    for (size_t site = 0; site < w.sites; site++) {
+      coordinates(param->X, origin, parity, site, x);
+      for (int mu = 0; mu < 4; mu++) {
+        char *matrix = matrix_of(&w, parity, site, mu);
+        const double by = factor(x, mu, extents, param);
+        for (int c = 0; c < MATRIX && by != 1.0; c++) {
+          char *real = real_of(&w, matrix, c);
+          copy_real(&w, real, real, by);
+        }
+      }
+    }
+  return KAON_OK;
+}
