@@ -235,8 +235,9 @@ static void fill(const job *j, const kaon_column_report *columns, const kaon_sol
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
-  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options options;
   QudaInvertParam *param = j->param;
+  kaon_quda_solver_defaults(&options);
   kaon_status status = pose(j);
   if (status == KAON_OK)
     status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);

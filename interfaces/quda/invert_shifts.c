@@ -80,10 +80,11 @@ static kaon_status solve(QudaInvertParam *param, const kaon_quda_request *reques
 
 static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
   const kaon_quda_spinor_layout layout = kaon_quda_output_layout(param);
-  kaon_multishift_options options = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_multishift_options options;
   kaon_quda_request request;
   kaon_quda_system *system;
   double sigma[QUDA_MAX_MULTI_SHIFT];
+  kaon_quda_shift_defaults(&options);
   kaon_status status = pose(param, &request, sigma);
   if (status == KAON_OK) status = kaon_quda_find(&request.key, kaon_quda_make_operators, &system);
   if (status == KAON_OK) status = set_options(param, &request, &options);
