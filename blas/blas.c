@@ -170,6 +170,17 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
   return kaon_update_launch(&u, ENTRY(&u, dot));
 }
 
+kaon_status kaon_blas_site_ratio(const kaon_vector *r, const kaon_vector *x, int slot,
+                                 const kaon_pass *pass) {
+  kaon_update u;
+  kaon_update_begin(&u, "site_ratio", r, pass);
+  u.offers = KAON_SUMS_RECURRENCES;
+  kaon_update_read(&u, 0, "r", r);
+  kaon_update_read(&u, 1, "x", x);
+  kaon_update_sum(&u, 0, slot);
+  return kaon_update_launch(&u, ENTRY(&u, site_ratio));
+}
+
 kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector *y, int first_slot,
                                 const kaon_pass *pass) {
   KAON_TRY(check_multi(y, "multi_dot", n, x, x));

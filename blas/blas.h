@@ -61,6 +61,10 @@ kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *
  * pass->then */
 kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int slot[3],
                           const kaon_pass *pass);
+/* slot <- over sites (rows) with x != 0: the sum of |r|^2 / |x|^2, and their number; then
+ * pass->then */
+kaon_status kaon_blas_site_ratio(const kaon_vector *r, const kaon_vector *x, int slot,
+                                 const kaon_pass *pass);
 /* first_slot + i <- (x_i, y); pass->norm <- |y|^2; then pass->then */
 kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector *y, int first_slot,
                                 const kaon_pass *pass);

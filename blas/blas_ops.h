@@ -66,6 +66,7 @@ typedef struct kaon_update_args {
     "slot0: |v1|^2, slot1: (v6, v1), slot2: (v6, v2)")                                             \
   X(multi_axpy, "v[n]' = v[n] + sum_i<n c_i v_i; slot0: |v[n]|^2")                                 \
   X(dot, "slot0: (v0, v1), slot1: |v0|^2, slot2: |v1|^2")                                          \
+  X(site_ratio, "slot0: sum over sites with v1 != 0 of |v0|^2 / |v1|^2, number of these sites")    \
   X(multi_dot, "slot[0] + i: (v_i, v[n]) for i < n; slot[1]: |v[n]|^2")                            \
   X(recur, "no vector: runs sum.then on every gated column")                                       \
   X(gram,                                                                                          \

@@ -1,5 +1,6 @@
 /* vector_arithmetic.c - the arithmetic of include/kaon/vector.h, by blas functions with private
  * scalars. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "blas/blas.h"
@@ -25,20 +26,27 @@ static kaon_status read_slots(const kaon_scalars *scalars, kaon_column_state *ho
                                                 SLOTS * sizeof host->slot[0]);
 }
 
-/* Computes (x, y) into slot DOT or |y|^2 into slot NORM of each column, in host states. */
+static kaon_status issue_sums(const kaon_vector *x, const kaon_vector *y, int dot, int norm,
+                              const kaon_pass *pass) {
+  const int slot[3] = {dot, KAON_NO_SLOT, norm};
+  return dot == KAON_NO_SLOT && norm == KAON_NO_SLOT ? kaon_blas_site_ratio(x, y, DOT, pass)
+                                                     : kaon_blas_dot(x, y, slot, pass);
+}
+
+/* Computes (x, y) into slot DOT or |y|^2 into slot NORM of each column, in host states. Without
+ * either: kaon_blas_site_ratio(x, y) into slot DOT. */
 static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int norm,
                         kaon_column_state *host) {
   kaon_pass pass = KAON_PASS_INIT;
-  const int slot[3] = {dot, KAON_NO_SLOT, norm};
   kaon_scalars borrowed;
   if (!y->ctx->backend->host_scalars) {
     KAON_TRY(kaon_scalars_borrow(y->ctx, y->nrhs, &borrowed));
     pass.scalars = &borrowed;
-    KAON_TRY(kaon_blas_dot(x, y, slot, &pass));
+    KAON_TRY(issue_sums(x, y, dot, norm, &pass));
     return read_slots(&borrowed, host);
   }
   KAON_TRY(kaon_scalars_create(y->ctx, y->nrhs, &pass.scalars));
-  kaon_status status = kaon_blas_dot(x, y, slot, &pass);
+  kaon_status status = issue_sums(x, y, dot, norm, &pass);
   if (status == KAON_OK) status = kaon_scalars_read(pass.scalars, host);
   kaon_scalars_destroy(&pass.scalars);
   return status;
@@ -68,6 +76,18 @@ kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (
   KAON_TRY(sums(x, y, DOT, KAON_NO_SLOT, host));
   for (int k = 0; k < y->nrhs; k++)
     for (int c = 0; c < 2; c++) dot[k][c] = host[k].slot[DOT][c];
+  return KAON_OK;
+}
+
+kaon_status kaon_vector_heavy_quark(const kaon_vector *r, const kaon_vector *x, double *residual) {
+  KAON_ENTER(KAON_OF(r), r, x, residual);
+  KAON_AUTOFREE kaon_column_state *host = NULL;
+  KAON_TRY(host_states(x, &host));
+  KAON_TRY(sums(r, x, KAON_NO_SLOT, KAON_NO_SLOT, host));
+  double sites = (double)x->space->nsites;
+  KAON_TRY(kaon_comm_sum(x->ctx, &sites, 1));
+  for (int k = 0; k < x->nrhs; k++)
+    residual[k] = sqrt((host[k].slot[DOT][0] + (sites - host[k].slot[DOT][1])) / sites);
   return KAON_OK;
 }
 

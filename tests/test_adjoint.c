@@ -217,13 +217,15 @@ static void a_solver_serves_methods_that_need_its_dagger(void **state) {
   for (int m = 0; m < 2; m++) {
     fixture f;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_relax_options damped = KAON_RELAX_OPTIONS_INIT;
     kaon_operator *K = NULL;
     kaon_solver *inner = NULL, *s = NULL;
     kaon_column_report r;
     if (!open_fixture(&f, machines[m], 5)) continue;
     kaon_vector *b = noise(&f, 1, 1), *x = vector(&f, 1);
     o.method = KAON_RICHARDSON;
-    o.relaxation = 0.1;
+    damped.tau = 0.1;
+    o.relax = &damped;
     o.tol = 0;
     o.max_iterations = 3;
     must(f.ctx, kaon_solver_create(f.A, 1, &o, &inner));

@@ -76,6 +76,7 @@ static operands operands_of(const char *entry) {
                {"multi_axpy", {0, 0, 1}},
                {"dot", {3, 0, 0}},
                {"multi_dot", {0, 0, 2}},
+               {"site_ratio", {3, 0, 0}},
                {"gram", {3, 0, 0}},
                {"block_axpy", {3, 2, 0}},
                {"block_rotate", {7, 7, 0}},

@@ -10,9 +10,8 @@
 #include "lib/cpu/wide.h"
 #if KAON_IS_HALF
 #include "lib/cpu/quantise.h"
-#else
-#include "lib/math/half.h"
 #endif
+#include "lib/math/half.h"
 
 /* One column of consecutive blocks. If blocks have few values, as those of a sparse system's
  * vector, a span covers several (span_of). It pays the fixed costs of a unit once, and its lanes

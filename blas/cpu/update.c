@@ -189,6 +189,40 @@ static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, i
 
 ENTRY(dot, 3)
 
+/* |v|^2 of a site. */
+KAON_INLINE double site_norm(const unit *u, int ncomp, int lane) {
+  double sum = 0;
+  for (int c = 0; c < ncomp; c++) {
+    const double value = (double)u->data[c * KAON_W + lane];
+    sum += value * value;
+  }
+#if KAON_IS_HALF
+  const double step = (double)kaon_half_unit(u->scale[lane]);
+  sum *= step * step;
+#endif
+  return sum;
+}
+
+static void site_ratios(const kaon_update_args *args, span at, double sum[2]) {
+  const int ncomp = args->shape.ncomp;
+  for (int j = 0;; j++) {
+    const unit r = unit_at(args, 0, at.block + j, at.column);
+    const unit x = unit_at(args, 1, at.block + j, at.column);
+    for (int lane = 0; lane < KAON_W; lane++)
+      kaon_site_ratio(site_norm(&r, ncomp, lane), site_norm(&x, ncomp, lane), sum);
+    if (span_end(at, j)) return;
+  }
+}
+
+static void site_ratio_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
+                             int64_t end, double *partial) {
+  (void)launch;
+  if (partial == NULL) return;
+  EACH_SPAN(args, begin, end, { site_ratios(args, at, partial + 2 * at.column); });
+}
+
+ENTRY(site_ratio, 1)
+
 /* Partial sums: (v_i, v_n) in slots i < n, |v_n|^2 in slot n. */
 static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                             int64_t end, double *partial) {

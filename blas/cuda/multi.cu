@@ -12,6 +12,10 @@ typedef struct dot_call {
   int complex_space;
   int ahead; /* after a product: prefetches its first batch while the previous kernel ends */
   kaon_view v[2];
+  struct {
+    int64_t sites; /* including masked ones; 0: this is no site_ratio */
+    int ncomp, nrhs;
+  } ratio;
   kaon_cuda_sums sums;
 } dot_call;
 
@@ -135,6 +139,37 @@ KAON_DEVICE void dot_prefetch(const dot_call &a, share mine) {
   }
 }
 
+/* site_ratio, which shares the kernel of several sums. A thread handles a site. Masked ones have
+ * v1 = 0. */
+
+KAON_DEVICE double site_norm(const dot_call &a, int operand, int64_t unit, int lane) {
+  const int ncomp = a.ratio.ncomp, pack = kaon_pack(KAON_ACCESS, ncomp, (int)sizeof(stored));
+  const stored *site = (const stored *)a.v[operand].data + unit * ncomp * KAON_LANES;
+  double sum = 0;
+#pragma unroll 1
+  for (int c = 0; c < ncomp; c++) {
+    const double value = (double)site[site_offset(c, lane, pack)];
+    sum = fma(value, value, sum);
+  }
+#if KAON_IS_HALF
+  const double step = (double)kaon_half_unit(a.v[operand].scale[unit * KAON_LANES + lane]);
+  sum *= step * step;
+#endif
+  return sum;
+}
+
+KAON_DEVICE void site_ratios(const dot_call &a, share mine) {
+  double sum[2] = {0, 0};
+  const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
+  int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
+  for (; i < a.ratio.sites; i += step) {
+    const int64_t unit = i / KAON_LANES * a.ratio.nrhs + mine.column;
+    const int lane = (int)(i % KAON_LANES);
+    kaon_site_ratio(site_norm(a, 0, unit, lane), site_norm(a, 1, unit, lane), sum);
+  }
+  sums_finish<1>(a.sums, mine.column, mine.chunk, sum);
+}
+
 /* Bit mask of the values that a block writes. Norms are real. */
 template <int WANTS>
 KAON_DEVICE uint32_t dot_wanted(const kaon_cuda_sums &s) {
@@ -157,6 +192,10 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   kaon_wait_for_previous();
   kaon_let_next_start(); /* blocks of the next kernel may take freed places */
   if (!gate_open(a.sums.gate, mine.column)) return;
+  if (WANTS == 7 && a.ratio.sites > 0) {
+    site_ratios(a, mine);
+    return;
+  }
   double sum[6] = {0, 0, 0, 0, 0, 0};
   dot_column<WANTS>(a, mine, sum);
   if (!a.complex_space) sum[1] = 0;
@@ -210,6 +249,17 @@ extern "C" void KAON_EXPORT(kaon_dot)(const kaon_launch *launch, const kaon_upda
                              : wants == 4 ? dot_kernel<4>
                                           : dot_kernel<7>;
   kaon_cuda_launch(launch, kernel, blocks, KAON_THREADS, a);
+}
+
+extern "C" void KAON_EXPORT(kaon_site_ratio)(const kaon_launch *launch,
+                                             const kaon_update_args *args) {
+  if (args->sum.state == NULL) return;
+  dot_call a = {};
+  for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
+  a.ratio = {args->shape.nblocks * KAON_LANES, args->shape.ncomp, args->shape.nrhs};
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, kaon_cuda_chunks(a.ratio.sites, 2));
+  const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
+  kaon_cuda_launch(launch, dot_kernel<7>, blocks, KAON_THREADS, a);
 }
 
 /* ---- multi_axpy: v[n] += sum_i c_i v_i ---- */

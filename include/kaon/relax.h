@@ -40,7 +40,8 @@ typedef struct kaon_relax_options {
   double omega;  /**< SOR, and within blocks: factor of every update, in (0, 2) */
   double tau;    /**< Jacobi, two-stage, asynchronous: damping, x += tau D^-1 (b - A x). 1: none. 0:
                       2 / (lambda_1 + lambda_n) of D^-1 A by Lanczos, for Hermitian A > 0;
-                      estimated again when A has changed */
+                      estimated again when A has changed. MR, RICHARDSON: factor of every step, not
+                      0 */
   int by_colour; /**< GS, SOR. 1: colour by colour, rows of a colour at once. 0: in their order */
   int block;     /**< two-stage, asynchronous: rows of a block, 1 to 1024 */
   int local_sweeps; /**< Jacobi sweeps in a block an iteration */

@@ -156,24 +156,26 @@ typedef struct kaon_solver_options {
                            that repeats recorded steps is polled every 10 ms if that is longer.
                            Results do not depend on it */
   int subspace;       /**< GCR: directions k. MR as preconditioner: steps */
-  double relaxation;  /**< MR, RICHARDSON: step factor omega */
   kaon_operator *preconditioner;          /**< K ~ A^-1 on A's space, or NULL. Retained. See
                                       kaon_solver_create() */
   kaon_monitor_fn *monitor;               /**< NULL: none */
   void *monitor_user;                     /**< passed to `monitor` */
-  const struct kaon_relax_options *relax; /**< JACOBI to ASYNC (kaon/relax.h). NULL: the defaults.
-                                               Copied */
+  const struct kaon_relax_options *relax; /**< JACOBI to ASYNC (kaon/relax.h). MR, RICHARDSON: only
+                                               its tau. NULL: the defaults. Copied */
   int deflation; /**< CG and CGNR in two precisions with RELIABLE: pairs of vectors that are kept
                        for each column, up to 24. Their smallest Ritz vectors stay deflated. Near
                        criticality a process in half precision then needs about as many steps as
                        one in double. 0: none. -1: see kaon_solver_create() */
+  double heavy_quark_tol; /**< a column converges only if its heavy-quark residual is also at most
+                               this; up to 1. With tol = 0: only if that is. 0: not computed. See
+                               kaon_solver_create() */
 } kaon_solver_options;
 /** Defaults. */
 #define KAON_SOLVER_OPTIONS_INIT                                                                 \
   {                                                                                              \
     sizeof(kaon_solver_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_SOLVER, 1), KAON_CGNR, 1e-10, \
         10000, KAON_STOP_FULL, KAON_DOUBLE, KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10,  \
-        16, 1.0, NULL, NULL, NULL, NULL, -1                                                      \
+        16, NULL, NULL, NULL, NULL, -1, 0.0                                                      \
   }
 
 /** What a column with reason BREAKDOWN broke down at, the last time. */
@@ -203,7 +205,9 @@ typedef struct kaon_column_report {
                            smaller. 0 where not known (kaon_matrix_set_null_space()). If it
                            exceeds 1.1 tol, the column ends with STAGNATED before the first step
                            (unless `stop` is NORMAL) */
-  double spare[3];    /**< 0 */
+  double heavy_quark; /**< the heavy-quark residual when it was last verified. 0 without
+                           heavy_quark_tol. CONVERGED: at most 1.1 heavy_quark_tol */
+  double spare[2];    /**< 0 */
 } kaon_column_report;
 
 /** Report of a solve. */
@@ -265,6 +269,12 @@ KAON_API int kaon_remedies(const kaon_failure *failure, kaon_remedy remedies[KAO
  * 2 GiB on a rank and the free memory, it means as many as fit, or none if that is fewer than 8.
  * Bits then depend on the number of columns that are solved together. With a preconditioner -1
  * deflates only in half precision.
+ *
+ * *Heavy-quark residual* (Fermilab): sqrt(mean over sites s of |r_s|^2 / |x_s|^2), r = b - A x. The
+ * sites are those of the vectors, also in a fifth dimension, or the rows of a matrix. A site with
+ * x_s = 0 counts as 1. With stop FULL A, b and x are those of the system as posed, with REDUCED
+ * those of the reduced one. It is computed whenever the true residual is, at least each time that
+ * this has fallen to a tenth. It is not offered with stop NORMAL and with relaxation methods.
  *
  * Collective. Errors: ARGUMENT (columns < 1, an option out of range); UNSUPPORTED (the method takes
  * no preconditioner; A does not offer the sloppy precision; a method that is not offered in half

@@ -182,6 +182,13 @@ KAON_API kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2)
  * for the result. Errors: ARGUMENT, SHAPE, PRECISION, MEMORY, NOT_BUILT; `dot` is then
  * unchanged. */
 KAON_API kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (*dot)[2]);
+/** `residual[column]` = the heavy-quark residual (Fermilab) of a residual r and a solution x:
+ * sqrt(mean over sites s, or rows, of `|r_s|^2 / |x_s|^2`), added up as in kaon_vector_norm2(). A
+ * site with `x_s = 0` counts as 1. r and x are of one space and precision with equal columns.
+ * Collective; waits for the result. Errors: ARGUMENT, SHAPE, PRECISION, MEMORY, NOT_BUILT;
+ * `residual` is then unchanged. */
+KAON_API kaon_status kaon_vector_heavy_quark(const kaon_vector *r, const kaon_vector *x,
+                                             double *residual);
 /** `y += (re + i im) x`, the same factor for all columns. `im` is 0 in a real space. x and y are of
  * one space and precision with equal columns, and share no memory. Local. Errors: ARGUMENT, SHAPE,
  * PRECISION, ALIAS, MEMORY, NOT_BUILT. */

@@ -111,9 +111,9 @@ static const kaon_field solver_fields[] = {
     REAL(delta, 0.0, 0.0, 1.0, "residual replacement after this drop; 0: automatic, then adaptive"),
     INT(check_interval, 10, 1, 256, "steps between host polls"),
     INT(subspace, 16, 1, 32, "GCR: directions kept"),
-    REAL(relaxation, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
     INT(deflation, -1, -1, 24,
         "CG, CGNR: vector pairs against rounding near criticality; -1: automatic, 0: none"),
+    REAL(heavy_quark_tol, 0.0, 0.0, 1.0, "heavy-quark residual to reach too; 0: any"),
     END};
 #undef S
 

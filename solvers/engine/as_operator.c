@@ -17,6 +17,9 @@ typedef struct inversion {
 static kaon_status create_dagger(inversion *self) {
   const kaon_solver *s = self->solver;
   kaon_solver_options options = s->options;
+  kaon_relax_options damped = KAON_RELAX_OPTIONS_INIT; /* of MR and RICHARDSON */
+  damped.tau = s->process.damping;
+  if (damped.tau > 0) options.relax = &damped;
   KAON_AUTO(kaon_operator_destroy) kaon_operator *adjoint = NULL, *K = NULL;
   kaon_status status = kaon_operator_adjoint(s->A, &adjoint);
   if (status == KAON_OK && options.preconditioner != NULL)

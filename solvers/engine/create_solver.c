@@ -30,6 +30,12 @@ static kaon_status check_options(const kaon_operator *A, int columns,
                      "solver: %s joins at most %d columns, but %d were asked for; split them into "
                      "batches",
                      name, (int)KAON_BLOCK_MAX, columns);
+  if (options->heavy_quark_tol > 0 &&
+      (options->stop == KAON_STOP_NORMAL || kaon_method_has(m, KAON_METHOD_RELAXATION)))
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: heavy_quark_tol goes with stop full or reduced and a Krylov method, "
+                     "not with stop %s of method %s; leave it at 0",
+                     options->stop == KAON_STOP_NORMAL ? "normal" : "full or reduced", name);
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
   if (!kaon_method_has(m, KAON_METHOD_PRECONDITIONED))
@@ -237,12 +243,21 @@ static double flops_of(const kaon_solver *s, const kaon_operator *A) {
   return A != NULL ? A->ops->cost(A, s->columns).flops : 0;
 }
 
-/* Also counts the unknowns. This happens once, so that a report needs no message. */
+/* Also counts unknowns and sites. This happens once, so that a report needs no message. */
 static kaon_status count_flops(kaon_solver *s) {
   const kaon_space *space = s->system->space;
-  double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
-                    kaon_relax_flops(s), (double)space->nsites * space->ncomp};
-  KAON_TRY(kaon_comm_sum(s->ctx, flops, 5));
+  const kaon_reduction *reduction = s->system->reduction;
+  const kaon_space *parent = reduction != NULL ? reduction->parent->space : space;
+  double flops[] = {flops_of(s, s->inner),
+                    flops_of(s, s->system),
+                    flops_of(s, s->K),
+                    kaon_relax_flops(s),
+                    (double)space->nsites * space->ncomp,
+                    (double)space->nsites,
+                    (double)parent->nsites};
+  KAON_TRY(kaon_comm_sum(s->ctx, flops, 7));
+  s->process.sites = flops[5];
+  s->process.parent_sites = flops[6];
   s->process.flops.inner = flops[0];
   s->process.flops.outer = flops[1];
   s->process.flops.preconditioner = flops[2];
@@ -327,6 +342,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   const kaon_argument more = kaon_whole("columns", columns);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SOLVER, options, &own, &more, 1));
   KAON_TRY(check_options(A, columns, &own));
+  if (own.heavy_quark_tol > 0 && own.tol == 0) own.tol = 1; /* every |r| will do */
   return kaon_solver_make(A, columns, &own, NULL, solver);
 }
 

@@ -131,7 +131,9 @@ typedef struct kaon_solver_process {
   int flush; /* steps between additions of x_inner to x; 0: only in services */
   int nwork;
   double delta;
+  double damping; /* of MR and RICHARDSON */
   int unknowns;               /* kaon_column_state */
+  double sites, parent_sites; /* of the vectors of the system and its parent, on all ranks */
   const kaon_vector *scaling; /* d, in the inner precision, if K x = d x component by component */
   /* Input and output of a preconditioner in another precision; else NULL. */
   kaon_vector *precond_input, *precond_output;
@@ -338,6 +340,11 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
 static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_FULL && s->solve.reduces &&
          s->system->reduction->residual != NULL;
+}
+
+/* 1: the heavy-quark residual is that of the parent's system. */
+static inline int kaon_solver_heavy_of_parent(const kaon_solver *s) {
+  return s->options.heavy_quark_tol > 0 && s->options.stop == KAON_STOP_FULL && s->solve.reduces;
 }
 
 /* 1: a solve from x = 0 reuses A^dag b, computed for |A^dag b| and rounded once. It does not apply

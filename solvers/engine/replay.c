@@ -86,13 +86,14 @@ static void count_traffic(kaon_solver *s, int64_t before) {
 
 /* ---- the recording ---- */
 
-/* Where the parent's residual is monitored, recorded services read the user's b (service.c), else
- * the system's. Those of shifts read none. */
+/* Where a residual of the parent is computed, recorded services use the user's b and x (service.c),
+ * else the system's. Those of shifts read no b. */
 static kaon_recorded now(const kaon_solver *s) {
-  const int ends = kaon_solver_monitors_residual(s) && s->solve.b != NULL;
+  const int heavy = kaon_solver_heavy_of_parent(s);
+  const int ends = (heavy || kaon_solver_monitors_residual(s)) && s->solve.b != NULL;
   const kaon_vector *b = ends ? s->solve.b : s->outer.b;
   return (kaon_recorded){.b = kaon_view_of(s->shifts != NULL ? NULL : b),
-                         .x = kaon_view_of(s->outer.x),
+                         .x = kaon_view_of(heavy ? s->solve.x : s->outer.x),
                          .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
                          .reduces = s->solve.reduces,

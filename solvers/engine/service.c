@@ -36,6 +36,24 @@ static kaon_status reduce_residual(kaon_solver *s, int gate) {
   return reduction->reduce(s->system, s->outer.full_r, s->outer.r, &sums);
 }
 
+static kaon_status site_ratio(const kaon_solver *s, const kaon_vector *r, const kaon_vector *x) {
+  const kaon_pass pass = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_NO_SLOT, KAON_REC_HEAVY);
+  return kaon_blas_site_ratio(r, x, KAON_S_TRUE, &pass);
+}
+
+/* The heavy-quark residual of the parent's system. Its x is a work vector until the end. */
+static kaon_status heavy_of_parent(const kaon_solver *s) {
+  const int other_precision = s->A->precision != s->system->precision;
+  const kaon_reduction *reduction = s->system->reduction;
+  const kaon_vector *b = other_precision ? s->outer.user_b : s->solve.b;
+  kaon_vector *x = other_precision ? s->outer.user_x : s->solve.x;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_SERVICE);
+  KAON_TRY(reduction->reconstruct(s->system, s->outer.x, b, x));
+  KAON_TRY(kaon_operator_run(reduction->parent, KAON_PLAIN, x, s->outer.full_r, &plain));
+  KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), s->outer.full_r, &plain));
+  return site_ratio(s, s->outer.full_r, x);
+}
+
 /* Computes the residual that the tolerance is for, then runs kaon_stop_verify. */
 static kaon_status verify(kaon_solver *s) {
   kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
@@ -48,6 +66,7 @@ static kaon_status verify(kaon_solver *s) {
     if (first || kaon_gate_closed(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer.r, s->outer.chosen_r, &chosen);
   }
+  if (kaon_solver_heavy_of_parent(s)) KAON_TRY(heavy_of_parent(s));
   if (kaon_solver_monitors_residual(s)) {
     const kaon_vector *b = s->A->precision != s->system->precision ? s->outer.user_b : s->solve.b;
     const int gate = s->process.mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
@@ -59,6 +78,11 @@ static kaon_status verify(kaon_solver *s) {
   if (s->options.stop == KAON_STOP_FULL && s->solve.reduces && s->system->reduction->lift != NULL) {
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));
     return s->system->reduction->lift(s->system, s->outer.r, s->outer.chosen_r, &chosen);
+  }
+  if (s->options.heavy_quark_tol > 0) { /* of the system */
+    KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));
+    KAON_TRY(site_ratio(s, s->outer.r, s->outer.x));
+    return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY_OUTER);
   }
   return recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
 }

@@ -60,7 +60,7 @@ void kaon_solver_idle(kaon_solver *s) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
   /* Richardson's relaxation has the unit of 1 / A; that of other methods is a pure number */
   const int of_unit = kaon_method_has(s->method, KAON_METHOD_STATIONARY) ? s->A->exponent : 0;
-  const double relaxation = ldexp(s->options.relaxation, of_unit);
+  const double relaxation = ldexp(s->process.damping, of_unit);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->states.host[k];
     memset(state, 0, sizeof *state);
@@ -77,6 +77,14 @@ void kaon_solver_idle(kaon_solver *s) {
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
   }
+}
+
+/* The system's A and x are 2^-of_A and 2^of_A times the user's. So the heavy-quark residual is
+ * 2^-of_A times the user's. */
+static void prepare_heavy(const kaon_solver *s, kaon_column_state *state) {
+  const double tol = ldexp(s->options.heavy_quark_tol, -s->solve.units.of_A);
+  state->heavy_limit2 = tol * tol;
+  state->heavy_sites = kaon_solver_heavy_of_parent(s) ? s->process.parent_sites : s->process.sites;
 }
 
 void kaon_solver_prepare_states(kaon_solver *s) {
@@ -102,6 +110,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
     kaon_column_state *state = &s->states.host[k];
     state->reference = s->states.norm2[k];
     state->limit = o->tol * o->tol;
+    prepare_heavy(s, state);
     state->delta2 = s->process.delta * s->process.delta;
     state->flags = flags;
     if (flags & KAON_FLAG_MONITOR) state->gate |= KAON_GATE_VERIFY;
@@ -266,6 +275,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
                           .unreachable = kaon_null_unreachable(s, k),
+                          .heavy_quark = ldexp(sqrt(state->heavy2), s->solve.units.of_A),
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
   /* A^dag b = 0: the solve ends with x = 0 and b - A x was not computed */
   if (state->reference == 0 && b2 > 0 && !s->solve.reduces &&

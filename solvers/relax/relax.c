@@ -214,8 +214,15 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   kaon_relax_options own;
   kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
-  if (!kaon_method_has(s->method, KAON_METHOD_RELAXATION)) return KAON_OK;
+  const int damped = s->options.method == KAON_MR || s->options.method == KAON_RICHARDSON;
+  if (!damped && !kaon_method_has(s->method, KAON_METHOD_RELAXATION)) return KAON_OK;
   KAON_TRY(kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own));
+  if (damped && own.tau == 0)
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
+                     "solver: tau = 0, an estimate, is not for method %s; give a positive factor",
+                     kaon_method_name(s->options.method));
+  if (damped) s->process.damping = own.tau;
+  if (damped) return KAON_OK;
   KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab));
   KAON_TRY(check(s, &own, &lab));
   kaon_relaxation *relax = s->relax = calloc(1, sizeof *relax);

@@ -73,4 +73,9 @@ typedef struct kaon_column_state {
   int32_t cause;        /* KAON_CAUSE_ of the last breakdown; 0: none */
   int32_t best_at;      /* MONITOR: iteration at which `best` last improved clearly */
   int32_t unknowns;     /* unknowns of the system, or INT32_MAX if there are more */
+
+  /* The heavy-quark residual (kaon_rec_heavy). */
+  double heavy2;       /* its square at the last verification */
+  double heavy_limit2; /* the largest square at which the column may converge; 0: any */
+  double heavy_sites;  /* sites that it is the mean over */
 } kaon_column_state;

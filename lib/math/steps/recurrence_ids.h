@@ -27,6 +27,7 @@
 #define KAON_OTHER_RECURRENCES(X)                         \
   X(KAON_REC_VERIFY_OUTER, kaon_rec_verify_outer)         \
   X(KAON_REC_VERIFY_ZERO, kaon_rec_verify_zero)           \
+  X(KAON_REC_HEAVY, kaon_rec_heavy)                       \
   X(KAON_REC_OUTER, kaon_stop_outer)                      \
   X(KAON_REC_RESUME, kaon_stop_resume)                    \
   X(KAON_REC_CANCEL, kaon_stop_cancel)                    \

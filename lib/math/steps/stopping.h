@@ -130,7 +130,10 @@ static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
 
 /* 1: the chosen residual is to be recomputed. */
 static inline KAON_HD int kaon_monitor_due(const kaon_column_state *s, double watched) {
-  const int near = watched * s->scale <= KAON_MONITOR_NEAR2 * s->limit;
+  const double fallen = watched * s->scale / s->relative; /* as the heavy-quark residual, too */
+  const int near =
+      watched * s->scale <= KAON_MONITOR_NEAR2 * s->limit &&
+      (s->heavy_limit2 == 0 || s->heavy2 * fallen <= KAON_MONITOR_NEAR2 * s->heavy_limit2);
   return s->iterations - s->renewed >=
          1 + s->iterations / (near ? KAON_MONITOR_OFTEN : KAON_MONITOR_SELDOM);
 }
@@ -252,13 +255,26 @@ static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
   if (s->delta2 > KAON_DELTA2_MAX) s->delta2 = KAON_DELTA2_MAX;
 }
 
+/* The heavy-quark residual, before the verification that takes it into account. TRUE: the sum of
+ * |r|^2 / |x|^2 over sites with x != 0, and the number of these. All others count as 1. */
+static inline KAON_HD void kaon_rec_heavy(kaon_column_state *s) {
+  const double *sum = s->slot[KAON_S_TRUE];
+  s->heavy2 = (sum[0] + (s->heavy_sites - sum[1])) / s->heavy_sites;
+}
+
+/* 1: both residuals are within sqrt(factor2) of their tolerances. */
+static inline KAON_HD int kaon_within(const kaon_column_state *s, double factor2) {
+  const int heavy = s->heavy_limit2 == 0 || s->heavy2 <= factor2 * s->heavy_limit2;
+  return s->relative <= factor2 * s->limit && heavy;
+}
+
 /* Decides how a column goes on; needs the recomputed chosen residual squared in slot TRUE. It ends
  * the column, or sets gate START or CONTINUE beside SERVICE. */
 static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
   const double relative = s->slot[KAON_S_TRUE][0] / s->reference;
   const int why = s->reason;
-  const int close = relative <= KAON_CLOSE2 * s->limit;
   s->relative = relative;
+  const int close = kaon_within(s, KAON_CLOSE2);
   kaon_adapt_delta(s);
   if (why == KAON_WAIT_BEGIN) {
     s->first = s->best = s->mark = relative;
@@ -270,7 +286,7 @@ static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
   if (!kaon_finite(relative)) {
     s->cause = KAON_CAUSE_NOT_FINITE;
     kaon_finish(s, KAON_END_BREAKDOWN);
-  } else if (relative <= s->limit)
+  } else if (kaon_within(s, 1))
     kaon_finish(s, KAON_END_CONVERGED);
   else if (why == KAON_WAIT_CANCEL)
     kaon_finish(s, KAON_END_CANCELLED);
@@ -325,7 +341,9 @@ static inline KAON_HD void kaon_renew(kaon_column_state *s, double watched) {
 }
 
 /* The inner process is ready to continue. Sets a new threshold from the residual that the
- * recurrence now sees. If the previous threshold was too lax, the new one is 10 % tighter. */
+ * recurrence now sees. If the previous threshold was too lax, the new one is 10 % tighter. The
+ * heavy-quark residual is expected to fall as the residual does, and is computed at least each time
+ * that this has fallen to a tenth. */
 static inline KAON_HD_CALLED void kaon_stop_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
   if (s->reason == KAON_WAIT_TRUSTED) { /* scale and threshold stay; no progress: verify */
@@ -337,11 +355,16 @@ static inline KAON_HD_CALLED void kaon_stop_resume(kaon_column_state *s) {
     return;
   }
   if (!(watched > 0) || !kaon_finite(watched)) {
-    kaon_finish(s, s->relative <= KAON_CLOSE2 * s->limit ? KAON_END_CONVERGED : KAON_END_STAGNATED);
+    kaon_finish(s, kaon_within(s, KAON_CLOSE2) ? KAON_END_CONVERGED : KAON_END_STAGNATED);
     return;
   }
   s->scale = s->relative / watched;
   s->threshold = s->limit / s->scale * (s->reason == KAON_WAIT_STOP ? 0.9 : 1.0);
+  if (s->heavy_limit2 > 0 && s->heavy2 > s->heavy_limit2) {
+    const double part = s->heavy_limit2 / s->heavy2;
+    const double next = 0.9 * watched * (part > 1e-2 ? part : 1e-2);
+    if (next < s->threshold) s->threshold = next;
+  }
   kaon_renew(s, watched);
 }
 

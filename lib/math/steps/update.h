@@ -87,3 +87,10 @@ KAON_MATH void kaon_update_axpy4(vcomplex *v, const vcomplex *c) {
   v[4] = c_fma(c[2], v[2], v[4]);
   v[4] = c_fma(c[3], v[3], v[4]);
 }
+
+/* Adds |r|^2 / |x|^2 of a site and 1, or nothing if x = 0 there. */
+static inline KAON_HD void kaon_site_ratio(double r2, double x2, double sum[2]) {
+  if (!(x2 > 0)) return;
+  sum[0] += r2 / x2;
+  sum[1] += 1;
+}
