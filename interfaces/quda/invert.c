@@ -120,9 +120,13 @@ static kaon_status set_options(const job *j, kaon_solver_options *options) {
   if (param->maxiter < 1)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT, "maxiter is %d, but must be positive",
                             param->maxiter);
-  if (param->tol == DBL_MIN)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.tol is not set");
-  options->tol = fmin(param->tol, 1);
+  const int heavy_quark = (param->residual_type & QUDA_HEAVY_QUARK_RESIDUAL) != 0;
+  const int norm = (param->residual_type & ~QUDA_HEAVY_QUARK_RESIDUAL) != 0;
+  if ((norm && param->tol == DBL_MIN) || (heavy_quark && param->tol_hq == DBL_MIN))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.%s is not set",
+                            heavy_quark && param->tol_hq == DBL_MIN ? "tol_hq" : "tol");
+  options->tol = norm ? fmin(param->tol, 1) : 0;
+  options->heavy_quark_tol = heavy_quark ? fmin(param->tol_hq, 1) : 0;
   options->max_iterations = param->maxiter;
   options->preconditioner = j->multigrid;
   if (options->method == KAON_GCR && param->gcrNkrylov > 0) options->subspace = param->gcrNkrylov;
@@ -215,7 +219,7 @@ static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *
 }
 
 static void fill(const job *j, const kaon_column_report *columns, const kaon_solve_report *report,
-                 double tol) {
+                 const kaon_solver_options *options) {
   QudaInvertParam *param = j->param;
   param->iter = 0;
   param->secs = report->seconds;
@@ -223,12 +227,14 @@ static void fill(const job *j, const kaon_column_report *columns, const kaon_sol
   for (int k = 0; k < j->columns; k++) {
     if (columns[k].iterations > param->iter) param->iter = columns[k].iterations;
     param->true_res[k] = columns[k].residual;
-    if (tol > 0 && columns[k].reason != KAON_CONVERGED)
+    param->true_res_hq[k] = columns[k].heavy_quark;
+    if (options->tol + options->heavy_quark_tol > 0 && columns[k].reason != KAON_CONVERGED)
       kaon_quda_print(QUDA_SUMMARIZE,
-                      "kaon: source %d of %d: residual %.3e after %d iterations (%s), but %.3e was "
-                      "asked for",
-                      k + 1, j->columns, columns[k].residual, columns[k].iterations,
-                      kaon_stop_reason_name(columns[k].reason), tol);
+                      "kaon: source %d of %d: residual %.3e (heavy-quark %.3e) after %d iterations "
+                      "(%s), but %.3e (%.3e) was asked for; 0 means any",
+                      k + 1, j->columns, columns[k].residual, columns[k].heavy_quark,
+                      columns[k].iterations, kaon_stop_reason_name(columns[k].reason), options->tol,
+                      options->heavy_quark_tol);
   }
 }
 
@@ -256,7 +262,7 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
   if (status != KAON_OK) return status;
-  fill(j, columns, &report, options.tol);
+  fill(j, columns, &report, &options);
   if (j->multigrid != NULL) kaon_quda_multigrid_solved(param->preconditioner, columns, j->columns);
   return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
 }
@@ -266,7 +272,7 @@ static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam
   job j = {.param = param, .columns = columns};
   if (kaon_quda_ended(function, solve(&j, h_x, h_b), 1)) return;
   param->iter = -1;
-  for (int k = 0; k < columns; k++) param->true_res[k] = NAN;
+  for (int k = 0; k < columns; k++) param->true_res[k] = param->true_res_hq[k] = NAN;
 }
 
 void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
