@@ -109,7 +109,8 @@ static inline QudaGaugeParam solve_case_gauge(const solve_case *c) {
   param.t_boundary = QUDA_ANTI_PERIODIC_T;
   param.anisotropy = 1.0;
   param.cpu_prec = param.cuda_prec = param.cuda_prec_sloppy = QUDA_DOUBLE_PRECISION;
-  param.reconstruct = param.reconstruct_sloppy = QUDA_RECONSTRUCT_NO;
+  param.reconstruct = QUDA_RECONSTRUCT_NO;
+  param.reconstruct_sloppy = QUDA_RECONSTRUCT_12;
   param.gauge_fix = QUDA_GAUGE_FIXED_NO;
   param.ga_pad = 0;
   return param;

@@ -1,8 +1,8 @@
-/* multigrid.c - multigrid preconditioners of clients. Contract: multigrid.h.
+/* quda_multigrid.c - multigrid preconditioners of clients. Contract: quda_multigrid.h.
  * Levels, blocks, numbers of vectors, smoother steps and the precision of the basis are the
  * client's. The rest of QudaMultigridParam is kaon's choice. One file has the bases of all levels:
  * that of level 0. */
-#include "multigrid.h"
+#include "quda_multigrid.h"
 
 #include <stdlib.h>
 
