@@ -11,6 +11,7 @@
  * replace the residual (reliable_delta) kaon decides by itself. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "operators.h"
 #include "quda_multigrid.h"
@@ -245,6 +246,18 @@ static void fill(const job *j, const kaon_column_report *columns, const kaon_sol
   }
 }
 
+/* action = (b, x) of the first source, with the normalisation of the solve. */
+static kaon_status find_action(const job *j) {
+  double dot[QUDA_MAX_MULTI_SRC][2];
+  if (j->request.embedded)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "compute_action is set for a system of one parity with multigrid; set "
+                            "it to 0");
+  const kaon_status status = kaon_vector_dot(j->system->b, j->system->x, dot);
+  if (status == KAON_OK) memcpy(j->param->action, dot[0], sizeof dot[0]);
+  return status;
+}
+
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
@@ -268,6 +281,7 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
                  : kaon_vector_zero(system->x);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status == KAON_OK && param->compute_action) status = find_action(j);
   if (status != KAON_OK) return status;
   fill(j, columns, &report, &options);
   if (j->multigrid != NULL) kaon_quda_multigrid_solved(param->preconditioner, columns, j->columns);
@@ -351,6 +365,23 @@ static void fill_shifts(QudaInvertParam *param, const kaon_column_report *report
   param->true_res[0] = reports[0].residual;
 }
 
+/* action = sum of residue_i (b, x_i). */
+static kaon_status find_shifts_action(QudaInvertParam *param, const kaon_quda_request *request,
+                                      const kaon_quda_system *system) {
+  kaon_vector *x = NULL;
+  double dot[1][2];
+  kaon_status status = kaon_quda_vector(request, kaon_quda_parity(request), 1, &x);
+  param->action[0] = param->action[1] = 0;
+  for (int i = 0; i < param->num_offset && status == KAON_OK; i++) {
+    status = kaon_vector_copy_columns(x, 0, system->x, i, 1);
+    if (status == KAON_OK) status = kaon_vector_dot(system->b, x, dot);
+    for (int k = 0; k < 2 && status == KAON_OK; k++)
+      param->action[k] += param->residue[i] * dot[0][k];
+  }
+  kaon_vector_destroy(&x);
+  return status;
+}
+
 static kaon_status solve_shifts(QudaInvertParam *param, const kaon_quda_request *request,
                                 kaon_quda_system *system, void *h_b) {
   const kaon_quda_spinor_layout layout = kaon_quda_input_layout(param);
@@ -365,6 +396,8 @@ static kaon_status solve_shifts(QudaInvertParam *param, const kaon_quda_request 
   if (status == KAON_OK)
     status = kaon_multishift_solve(system->shifts, system->b, system->x, reports, &report);
   if (status == KAON_OK) fill_shifts(param, reports, &report);
+  if (status == KAON_OK && param->compute_action)
+    status = find_shifts_action(param, request, system);
   return status;
 }
 

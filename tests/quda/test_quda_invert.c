@@ -390,7 +390,15 @@ static void test_shifts_are_those_of_the_client(void **state) {
       param.offset[i] = offsets[i];
       param.tol_offset[i] = 1e-9;
     }
+    param.compute_action = 1;
+    double action = 0;
+    for (int i = 0; i < SHIFTS; i++) param.residue[i] = i + 0.5;
     invertMultiShiftQuda((void **)x, b, &param);
+    for (int i = 0; i < SHIFTS; i++)
+      for (size_t k = 0; k < half; k++) action += (i + 0.5) * b[k] * x[i][k];
+    action = solve_case_sum(action);
+    if (norm != QUDA_KAPPA_NORMALIZATION) action *= pow(divisor(1, norm, param.kappa), 2);
+    test_close("action", param.action[0], action, 1e-12 * fabs(action));
     for (int i = 0; i < SHIFTS; i++) {
       MatDagMatQuda(y, x[i], &param);
       for (size_t k = 0; k < half; k++) y[k] += offsets[i] * x[i][k];
