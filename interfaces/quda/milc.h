@@ -5,12 +5,14 @@
 #include "state.h"
 
 /* Kinds of kaon_quda_key. */
-enum { KAON_QUDA_MILC_FN = 101, KAON_QUDA_MILC_CLOVER = 102 };
+enum { KAON_QUDA_MILC_FN = 101 };
 
 /* The lattice that qudaInit() or qudaSetLayout() named, with this boundary. Errors: STATE (neither
  * was called). */
 kaon_status kaon_quda_milc_lattice(kaon_boundary boundary, kaon_lattice **lattice);
-/* Sites of this rank. */
+/* Extents of this rank's part; 0: no layout. */
+const int *kaon_quda_milc_extents(void);
+/* Its sites. */
 int64_t kaon_quda_milc_sites(void);
 
 /* How a call computes. */

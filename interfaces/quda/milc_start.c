@@ -84,6 +84,10 @@ kaon_status kaon_quda_milc_lattice(kaon_boundary boundary, kaon_lattice **lattic
   return kaon_quda_lattice(local, boundary, lattice);
 }
 
+const int *kaon_quda_milc_extents(void) {
+  return local;
+}
+
 int64_t kaon_quda_milc_sites(void) {
   return (int64_t)local[0] * local[1] * local[2] * local[3];
 }

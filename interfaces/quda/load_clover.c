@@ -1,4 +1,4 @@
-/* clover.c - clover terms of clients: handed over, or made from the Wilson links. Contract:
+/* load_clover.c - clover terms of clients: handed over, or made from the Wilson links. Contract:
  * fields.h. */
 #include "fields.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load_links.h"
 #include "system.h"
 
 enum { REALS = 72, BLOCK = 36, ROWS = 6, SPINOR = 24 };
@@ -286,7 +287,7 @@ static kaon_status coefficient_of(QudaInvertParam *param) {
                           "clover_coeff and clover_csw are both 0; set clover_coeff to kappa csw");
 }
 
-static kaon_status load(void *clover, void *inverse, QudaInvertParam *param) {
+kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param) {
   const kaon_quda_links *links = NULL;
   const int computed = clover == NULL || param->compute_clover;
   const int returned = param->return_clover || param->return_clover_inverse;
@@ -317,11 +318,11 @@ static kaon_status load(void *clover, void *inverse, QudaInvertParam *param) {
 }
 
 void loadCloverQuda(void *h_clover, void *h_clovinv, QudaInvertParam *inv_param) {
-  kaon_quda_check(__func__, load(h_clover, h_clovinv, inv_param));
+  kaon_quda_check(__func__, kaon_quda_load_clover(h_clover, h_clovinv, inv_param));
 }
 
 void createCloverQuda(QudaInvertParam *param) {
-  kaon_quda_check(__func__, load(NULL, NULL, param));
+  kaon_quda_check(__func__, kaon_quda_load_clover(NULL, NULL, param));
 }
 
 void freeCloverQuda(void) {

@@ -1,8 +1,0 @@
-/* gauge.h - loadGaugeQuda() for functions of the interface that have an error of their own. */
-#pragma once
-
-#include "fields.h"
-
-/* Loads links. After a failure none of this type are loaded. Errors: ARGUMENT, STATE, UNSUPPORTED,
- * NOT_FINITE, MEMORY. */
-kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);

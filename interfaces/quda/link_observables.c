@@ -1,0 +1,344 @@
+/* link_observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
+ * staggered phases, fat and long links, the action of momenta. */
+#include "link_observables.h"
+
+#include <kaon/staggered.h>
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load_links.h"
+
+/* ---- plaquette, Polyakov loop, charge ---- */
+
+static kaon_status measure_phased(const kaon_quda_links *links, kaon_observables *observables) {
+  kaon_gauge *copy = NULL;
+  kaon_status status = kaon_quda_with_phases(links, &copy);
+  if (status == KAON_OK) status = kaon_gauge_measure(copy, observables);
+  kaon_gauge_destroy(&copy);
+  return status;
+}
+
+/* Observables of the Wilson links as they were loaded: with the boundary's sign in the Polyakov
+ * loop, and with staggered phases, unless these are to be removed together with the sign. */
+static kaon_status measure(int remove_phases, kaon_observables *observables) {
+  const kaon_quda_links *links = NULL;
+  const kaon_status status = kaon_quda_loaded(QUDA_WILSON_LINKS, &links);
+  if (status != KAON_OK) return status;
+  const QudaGaugeParam *param = &links->param;
+  const int antiperiodic = param->t_boundary == QUDA_ANTI_PERIODIC_T;
+  if (remove_phases &&
+      (!param->staggered_phase_applied || param->staggered_phase_type != QUDA_STAGGERED_PHASE_MILC))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "remove_staggered_phase is set, but the links were loaded with "
+                            "staggered_phase_applied = %d and staggered_phase_type = %d; 1 and %d "
+                            "(MILC) can be removed",
+                            param->staggered_phase_applied, (int)param->staggered_phase_type,
+                            (int)QUDA_STAGGERED_PHASE_MILC);
+  *observables = (kaon_observables)KAON_OBSERVABLES_INIT;
+  const kaon_status done = param->staggered_phase_applied && !remove_phases
+                               ? measure_phased(links, observables)
+                               : kaon_gauge_measure(links->gauge, observables);
+  /* The boundary's sign is one factor of every loop. Links in SU(3) have lost it, and the client's
+   * still have it; of links without their phases the client has none. */
+  if (antiperiodic && (links->special_unitary || remove_phases))
+    for (int i = 0; i < 2; i++) observables->polyakov[i] = -observables->polyakov[i];
+  return done;
+}
+
+static kaon_status check_request(const QudaGaugeObservableParam *param) {
+  const char *name = NULL;
+  if (param->su_project == QUDA_BOOLEAN_TRUE) name = "su_project";
+  if (param->compute_gauge_loop_trace == QUDA_BOOLEAN_TRUE) name = "compute_gauge_loop_trace";
+  if (param->compute_qcharge_density == QUDA_BOOLEAN_TRUE) name = "compute_qcharge_density";
+  if (name == NULL) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "%s is set; plaquette, Polyakov loop and charge are offered", name);
+}
+
+/* A plaquette is a third of the trace, a Polyakov loop the whole trace. */
+kaon_status kaon_quda_observe(QudaGaugeObservableParam *param) {
+  kaon_observables o;
+  kaon_status status = check_request(param);
+  if (status == KAON_OK) status = measure(param->remove_staggered_phase == QUDA_BOOLEAN_TRUE, &o);
+  if (status != KAON_OK) return status;
+  const double plaquette[3] = {o.plaquette, o.plaquette_space, o.plaquette_time};
+  const double loop[2] = {3.0 * o.polyakov[0], 3.0 * o.polyakov[1]};
+  if (param->compute_plaquette == QUDA_BOOLEAN_TRUE)
+    memcpy(param->plaquette, plaquette, sizeof plaquette);
+  if (param->compute_polyakov_loop == QUDA_BOOLEAN_TRUE) memcpy(param->ploop, loop, sizeof loop);
+  if (param->compute_qcharge != QUDA_BOOLEAN_TRUE) return KAON_OK;
+  param->qcharge = o.charge;
+  for (int i = 0; i < 3; i++) param->energy[i] = NAN;
+  kaon_quda_print(QUDA_VERBOSE, "kaon: the energy of links is not offered; it is NaN");
+  return KAON_OK;
+}
+
+void gaugeObservablesQuda(QudaGaugeObservableParam *param) {
+  kaon_quda_check(__func__, kaon_quda_observe(param));
+}
+
+void plaqQuda(double plaq[3]) {
+  QudaGaugeObservableParam request = {.compute_plaquette = QUDA_BOOLEAN_TRUE};
+  kaon_quda_check(__func__, kaon_quda_observe(&request));
+  memcpy(plaq, request.plaquette, sizeof request.plaquette);
+}
+
+kaon_status kaon_quda_check_loop(int dir) {
+  if (dir == 3) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "a Polyakov loop in direction %d was asked for; only 3 (time) is offered",
+                          dir);
+}
+
+void polyakovLoopQuda(double ploop[2], int dir) {
+  QudaGaugeObservableParam request = {.compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
+  kaon_status status = kaon_quda_check_loop(dir);
+  if (status == KAON_OK) status = kaon_quda_observe(&request);
+  kaon_quda_check(__func__, status);
+  memcpy(ploop, request.ploop, sizeof request.ploop);
+}
+
+/* ---- staggered phases ---- */
+
+/* (-1)^n, n = sum of `constant` and of the coordinates whose bit is set. */
+static double sign(int constant, unsigned bits, const int x[4]) {
+  for (int d = 0; d < 4; d++)
+    if (bits >> d & 1) constant += x[d];
+  return constant % 2 == 0 ? 1.0 : -1.0;
+}
+
+enum { X_ = 1, Y_ = 2, Z_ = 4, T_ = 8 };
+static const struct {
+  QudaStaggeredPhase type;
+  int constant[4];
+  unsigned bits[4];
+} phases[] = {{QUDA_STAGGERED_PHASE_MILC, {0, 0, 0, 0}, {T_, T_ | X_, T_ | X_ | Y_, 0}},
+              {QUDA_STAGGERED_PHASE_CHROMA, {1, 1, 1, 1}, {0, X_, X_ | Y_, X_ | Y_ | Z_}},
+              {QUDA_STAGGERED_PHASE_TIFR, {1, 0, 1, 0}, {T_ | Z_ | Y_, T_ | Z_, T_, 0}}};
+enum { PHASES = sizeof phases / sizeof phases[0] };
+
+static double phase(const int x[4], int mu, const int extents[4], const QudaGaugeParam *param) {
+  double number = 1.0;
+  for (int i = 0; i < PHASES; i++)
+    if (phases[i].type == param->staggered_phase_type)
+      number = sign(phases[i].constant[mu], phases[i].bits[mu], x);
+  if (mu == 3 && x[3] == extents[3] - 1 && param->t_boundary == QUDA_ANTI_PERIODIC_T)
+    number = -number;
+  return number;
+}
+
+kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
+  kaon_lattice *lattice = NULL;
+  int known = 0;
+  for (int i = 0; i < PHASES; i++) known |= phases[i].type == param->staggered_phase_type;
+  if (!known)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "staggered_phase_type is %d, but must be %d (MILC), %d (CHROMA) or %d "
+                            "(TIFR)",
+                            (int)param->staggered_phase_type, (int)QUDA_STAGGERED_PHASE_MILC,
+                            (int)QUDA_STAGGERED_PHASE_CHROMA, (int)QUDA_STAGGERED_PHASE_TIFR);
+  if (param->i_mu != 0.0)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "i_mu is %g; an imaginary chemical potential is not offered",
+                            param->i_mu);
+  const kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
+  return status == KAON_OK ? kaon_quda_multiply_links(lattice, links, param, phase) : status;
+}
+
+static kaon_status check_array(const QudaGaugeParam *param) {
+  if (!param->use_resident_gauge) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "use_resident_gauge is set, but links of an array alone are changed");
+}
+
+/* The phases are signs, so that a second call removes them. */
+void staggeredPhaseQuda(void *gauge_h, QudaGaugeParam *param) {
+  QudaGaugeParam toggled = *param;
+  kaon_status status = check_array(param);
+  if (status == KAON_OK) status = kaon_quda_toggle_phases(gauge_h, param);
+  toggled.type = QUDA_WILSON_LINKS;
+  toggled.staggered_phase_applied = !param->staggered_phase_applied;
+  if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, &toggled);
+  if (status == KAON_OK && !param->return_result_gauge)
+    status = kaon_quda_toggle_phases(gauge_h, param);
+  kaon_quda_check(__func__, status);
+}
+
+/* ---- projection to SU(3) ---- */
+
+static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < count && status == KAON_OK; i++)
+    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
+  return status;
+}
+
+static kaon_status unitarise(kaon_gauge *links) {
+  kaon_fatten_options options = KAON_FATTEN_OPTIONS_INIT;
+  options.action = KAON_FATTEN_HISQ;
+  options.svd_relative = options.svd_absolute = 1e-6; /* QUDA's */
+  return kaon_fatten_unitarise(links, &options, NULL);
+}
+
+static double _Complex determinant(const double _Complex u[9]) {
+  return u[0] * (u[4] * u[8] - u[5] * u[7]) + u[1] * (u[5] * u[6] - u[3] * u[8]) +
+         u[2] * (u[3] * u[7] - u[4] * u[6]);
+}
+
+/* Divides unitary links by a third root of their determinant, the one that is nearest to 1. */
+static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
+  double _Complex *u = malloc(count * 9 * sizeof *u);
+  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to project links");
+  kaon_status status =
+      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  for (size_t i = 0; i < 9 * count && status == KAON_OK; i += 9) {
+    const double _Complex root = cexp(-I * carg(determinant(u + i)) / 3);
+    for (size_t k = 0; k < 9; k++) u[i + k] *= root;
+  }
+  if (status == KAON_OK)
+    status = kaon_staggered_import_links(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                         (const void *const[]){u});
+  free(u);
+  return status;
+}
+
+static kaon_status project_bare(void *links, const QudaGaugeParam *param) {
+  const int *X = param->X;
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
+  if (status == KAON_OK) status = make_fields(lattice, &gauge, 1);
+  if (status == KAON_OK) status = kaon_quda_import_links(gauge, links, param);
+  if (status == KAON_OK) status = unitarise(gauge);
+  if (status == KAON_OK)
+    status =
+        divide_determinants(gauge, 4 * (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3]);
+  if (status == KAON_OK) status = kaon_quda_export_links(gauge, links, param);
+  kaon_gauge_destroy(&gauge);
+  return status;
+}
+
+kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param) {
+  const int phased = param->staggered_phase_applied;
+  kaon_status status = KAON_OK;
+  if (phased) status = kaon_quda_toggle_phases(links, param);
+  if (status == KAON_OK) status = project_bare(links, param);
+  if (status == KAON_OK && phased) status = kaon_quda_toggle_phases(links, param);
+  return status;
+}
+
+/* The projection is exact to rounding, so no tolerance is needed. */
+void projectSU3Quda(void *gauge_h, double tol, QudaGaugeParam *param) {
+  kaon_status status = check_array(param);
+  (void)tol;
+  if (status == KAON_OK) status = kaon_quda_project(gauge_h, param);
+  if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, param);
+  kaon_quda_check(__func__, status);
+}
+
+/* ---- fat and long links ---- */
+
+/* Coefficients as QUDA has them. Its links hold the staggered phases, and so do kaon's here: the
+ * paths and their signs are then the same. */
+static kaon_fatten_coefficients coefficients_of(const double path[6]) {
+  return (kaon_fatten_coefficients){.one = path[0],
+                                    .naik = path[1],
+                                    .three = path[2],
+                                    .five = path[3],
+                                    .seven = path[4],
+                                    .lepage = path[5]};
+}
+
+/* Links with Chroma's phases are projected to SU(3). */
+kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
+                             const double path[6], const QudaGaugeParam *param) {
+  enum { THIN, FAT, NAIK, FIELDS };
+  kaon_gauge *field[FIELDS] = {NULL, NULL, NULL};
+  kaon_lattice *lattice = NULL;
+  const kaon_fatten_coefficients coefficients = coefficients_of(path);
+  kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
+  if (status == KAON_OK) status = make_fields(lattice, field, naik != NULL ? FIELDS : NAIK);
+  if (status == KAON_OK) status = kaon_quda_import_links(field[THIN], thin, param);
+  if (status == KAON_OK)
+    status = kaon_fatten_paths(field[THIN], &coefficients, field[FAT], field[NAIK], NULL);
+  if (status == KAON_OK && naik != NULL) status = kaon_quda_export_links(field[NAIK], naik, param);
+  if (status == KAON_OK && fat != NULL) status = kaon_quda_export_links(field[FAT], fat, param);
+  if (status == KAON_OK && unitary != NULL) status = unitarise(field[FAT]);
+  if (status == KAON_OK && unitary != NULL)
+    status = kaon_quda_export_links(field[FAT], unitary, param);
+  if (status == KAON_OK && unitary != NULL &&
+      param->staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA)
+    status = kaon_quda_project(unitary, param);
+  for (int i = 0; i < FIELDS; i++) kaon_gauge_destroy(&field[i]);
+  return status;
+}
+
+void computeKSLinkQuda(void *fatlink, void *longlink, void *ulink, void *inlink, double *path_coeff,
+                       QudaGaugeParam *param) {
+  kaon_quda_check(__func__, kaon_quda_fatten(fatlink, longlink, ulink, inlink, path_coeff, param));
+}
+
+/* ---- momenta ---- */
+
+enum { MOMENTUM = 10, OFF_DIAGONAL = 6 }; /* m01, m02, m12, im m00, im m11, im m22, unused */
+
+/* sum |m01|^2 + |m02|^2 + |m12|^2 + (m00^2 + m11^2 + m22^2) / 2 - 4 of a link. */
+static double action_of(const char *momentum, size_t real) {
+  double sum = -4.0;
+  for (int i = 0; i < MOMENTUM - 1; i++) {
+    const double m =
+        real == 8 ? ((const double *)momentum)[i] : (double)((const float *)momentum)[i];
+    sum += (i < OFF_DIAGONAL ? 1.0 : 0.5) * m * m;
+  }
+  return sum;
+}
+
+/* The sum of a number of each rank. */
+static kaon_status add_ranks(double *sum) {
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  kaon_status status = kaon_context_query(kaon_quda()->ctx, &info);
+  if (status != KAON_OK || info.ranks == 1) return status;
+  double *all = malloc(sizeof *all * (size_t)info.ranks);
+  if (all == NULL)
+    return kaon_quda_refuse(KAON_ERR_MEMORY, "no room for numbers of %d ranks", info.ranks);
+  status = kaon_context_gather(kaon_quda()->ctx, sum, 1, all);
+  *sum = 0.0;
+  for (int i = 0; i < info.ranks; i++) *sum += all[i];
+  free(all);
+  return status;
+}
+
+kaon_status kaon_quda_momentum_action(const void *array, const QudaGaugeParam *param,
+                                      double *action) {
+  const size_t real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4, link = MOMENTUM * real;
+  const int *X = param->X, separate = param->gauge_order == QUDA_QDP_GAUGE_ORDER;
+  const int in_sites = param->gauge_order == QUDA_MILC_SITE_GAUGE_ORDER;
+  const size_t stride = in_sites ? param->site_size : (separate ? 1 : 4) * link;
+  kaon_lattice *lattice = NULL;
+  if ((!separate && !in_sites && param->gauge_order != QUDA_MILC_GAUGE_ORDER) ||
+      param->use_resident_mom || kaon_quda_on_device(param->location))
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "momenta are taken from arrays in host memory alone, in the orders "
+                            "QDP, MILC and MILC_SITE; gauge_order is %d, use_resident_mom is %d",
+                            (int)param->gauge_order, param->use_resident_mom);
+  const kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
+  if (status != KAON_OK) return status;
+  const size_t sites = (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3];
+  *action = 0.0;
+  for (size_t site = 0; site < sites; site++)
+    for (size_t mu = 0; mu < 4; mu++) {
+      const char *first = separate ? ((const char *const *)array)[mu] : (const char *)array;
+      first += in_sites ? param->mom_offset : 0;
+      *action += action_of(first + site * stride + (separate ? 0 : mu * link), real);
+    }
+  return add_ranks(action);
+}
+
+double momActionQuda(void *momentum, QudaGaugeParam *param) {
+  double action = NAN;
+  return kaon_quda_ended(__func__, kaon_quda_momentum_action(momentum, param, &action), 1) ? action
+                                                                                           : NAN;
+}
