@@ -27,10 +27,6 @@ kaon_reconstruct kaon_gauge_reconstruct(const kaon_gauge *gauge);
 /* The link array of one parity, as the field stores it. */
 const void *kaon_gauge_links(const kaon_gauge *gauge, int parity);
 
-/* As kaon_gauge_import, for matrices that need not be SU(3). The field must have 18 reals. */
-kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
-                                  kaon_precision host_precision, const void *const *arrays);
-
 /* Links in 18 doubles: the field's own array if it has this storage, else a copy. */
 typedef struct kaon_wide_links {
   kaon_lattice *lattice;
@@ -45,8 +41,8 @@ kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
  * Collective. */
 kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
 /* Stores changed links in the field and counts the change. Refuses links off SU(3) (UNITARITY,
- * NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`. `what` begins the
- * message. */
+ * NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`, and components that 18
+ * reals in half cannot hold (UNSUPPORTED). `what` begins the message. */
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
                              const char *what);
 /* Decodes the field's links into `wide`. */
@@ -59,6 +55,10 @@ void kaon_wide_close(kaon_wide_links *wide);
 kaon_status kaon_wide_ghosts(const kaon_wide_links *wide, kaon_status status);
 kaon_status kaon_wide_ghosts_of(const kaon_wide_links *wide, int parity, int mu);
 
+/* Sums and the largest component (gauge_ops.h). Collective. */
+kaon_status kaon_wide_size(const kaon_wide_links *wide, double size[KAON_SIZE_RESULTS]);
+/* *largest = its maximum over all ranks. Collective. */
+kaon_status kaon_largest_of_ranks(kaon_context *ctx, double *largest);
 /* Finds the largest deviation from SU(3): `result` is filled as by the kernel `inspect`. */
 kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]);
 /* Fails if a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */

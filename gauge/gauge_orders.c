@@ -231,8 +231,9 @@ kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_order order,
   return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, factors, 0);
 }
 
-kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
-                                  kaon_precision host_precision, const void *const *arrays) {
+kaon_status kaon_gauge_import_matrices(kaon_gauge *gauge, kaon_gauge_order order,
+                                       kaon_precision host_precision, const void *const *arrays) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   if (gauge->reconstruct != KAON_RECONSTRUCT_18)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "gauge import: the field stores %d reals a link, but general matrices need "

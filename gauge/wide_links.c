@@ -58,10 +58,63 @@ kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wid
   return KAON_OK;
 }
 
+static kaon_status size_of_rank(const kaon_wide_links *wide, const kaon_results *room,
+                                double size[KAON_SIZE_RESULTS]) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(wide->lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(wide->lattice->ctx, 1, 0, &launch));
+  for (int parity = 0; parity < 2; parity++) {
+    double part[KAON_SIZE_RESULTS] = {0};
+    kaon_links_args args = kaon_links_on(wide, parity, NULL, room->device);
+    args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
+    ops->size(&launch, &args);
+    KAON_TRY(kaon_results_read(room, KAON_SIZE_RESULTS, part));
+    for (int i = 0; i < KAON_EXACT_PARTS; i++) size[i] += part[i];
+    size[KAON_EXACT_PARTS] = fmax(size[KAON_EXACT_PARTS], part[KAON_EXACT_PARTS]);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_largest_of_ranks(kaon_context *ctx, double *largest) {
+  kaon_comm *comm = ctx->comm;
+  if (comm->ranks == 1) return KAON_OK;
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof *all);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "gauge: out of host memory"));
+  KAON_TRY(comm->ops->gather(comm, largest, 1, all));
+  for (int r = 0; r < comm->ranks; r++) *largest = fmax(*largest, all[r]);
+  return KAON_OK;
+}
+
+kaon_status kaon_wide_size(const kaon_wide_links *wide, double size[KAON_SIZE_RESULTS]) {
+  kaon_context *ctx = wide->lattice->ctx;
+  KAON_AUTO(kaon_results_release) kaon_results room = {0};
+  for (int i = 0; i < KAON_SIZE_RESULTS; i++) size[i] = 0;
+  kaon_status status = kaon_results_create(ctx, &room);
+  if (status == KAON_OK) status = size_of_rank(wide, &room, size);
+  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(kaon_comm_sum(ctx, size, KAON_EXACT_PARTS));
+  return kaon_largest_of_ranks(ctx, &size[KAON_EXACT_PARTS]);
+}
+
+/* Half holds components up to 1. */
+static kaon_status check_half(const kaon_wide_links *wide, const char *what) {
+  double size[KAON_SIZE_RESULTS];
+  KAON_TRY(kaon_wide_size(wide, size));
+  if (!(size[KAON_EXACT_PARTS] > 1 + KAON_UNITARITY_TOLERANCE)) return KAON_OK;
+  return kaon_fail(wide->lattice->ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: links have components up to %.6g, but half precision holds them up to 1; "
+                   "divide a factor out of them, or take single precision",
+                   what, size[KAON_EXACT_PARTS]);
+}
+
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
                              const char *what) {
   kaon_changed(gauge->revision);
-  if (check || gauge->reconstruct != KAON_RECONSTRUCT_18) KAON_TRY(kaon_wide_check(wide, what));
+  if (check || gauge->reconstruct != KAON_RECONSTRUCT_18)
+    KAON_TRY(kaon_wide_check(wide, what));
+  else if (gauge->precision == KAON_HALF)
+    KAON_TRY(check_half(wide, what));
   if (wide->links[0] == gauge->links[0]) return KAON_OK;
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
@@ -153,11 +206,12 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
                      "%s: the link at site (%d, %d, %d, %d), mu = %d, holds NaN, infinity or "
                      "absurdly large numbers",
                      what, x[0], x[1], x[2], x[3], mu);
-  return kaon_fail(wide->lattice->ctx, KAON_ERR_UNITARITY,
-                   "%s: the link at site (%d, %d, %d, %d), mu = %d, is off SU(3) by %.3g, more "
-                   "than the allowed %.3g (if boundary signs or anisotropy are multiplied in, "
-                   "kaon_gauge_import_factors divides them out; staggered phases must not be)",
-                   what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
+  return kaon_fail(
+      wide->lattice->ctx, KAON_ERR_UNITARITY,
+      "%s: the link at site (%d, %d, %d, %d), mu = %d, is off SU(3) by %.3g, more "
+      "than the allowed %.3g (kaon_gauge_import_factors divides out boundary signs and "
+      "anisotropy; kaon_gauge_import_matrices takes any matrices, in 18 reals)",
+      what, x[0], x[1], x[2], x[3], mu, result[1], KAON_UNITARITY_TOLERANCE);
 }
 
 kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]) {

@@ -278,7 +278,7 @@ static void check_unitarise(dirac_case *c) {
     few += det * det < 1e-8;
   }
   const void *arrays[1] = {c->u};
-  must(c->ctx, kaon_staggered_import_links(c->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+  must(c->ctx, kaon_gauge_import_matrices(c->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
   for (int always = 0; always < 2; always++) {
     kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
     if (always) o.svd_relative = 0;
@@ -363,7 +363,7 @@ static void singular_links_are_completed(void **state) {
       }
     }
     const void *arrays[1] = {c.u};
-    must(c.ctx, kaon_staggered_import_links(c.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+    must(c.ctx, kaon_gauge_import_matrices(c.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
     kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     must(c.ctx, kaon_fatten_unitarise(c.gauge, NULL, &report));
     ref_complex *u = case_links(&c, c.gauge);

@@ -192,7 +192,7 @@ static kaon_gauge *folded_links(dirac_case *c) {
   }
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
   must(c->ctx,
-       kaon_staggered_import_links(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
+       kaon_gauge_import_matrices(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
   free(u);
   return gauge;
 }

@@ -36,8 +36,8 @@ static set make(dirac_case *c, double eps, uint64_t seed, kaon_fatten_action act
   must(c->ctx, kaon_fatten(s.thin, &o, fat, naik, NULL));
   ref_complex *u = case_links(c, naik);
   for (size_t i = 0; i < ref_links_size(&c->L); i++) u[i] *= 1 + epsilon;
-  must(c->ctx, kaon_staggered_import_links(naik, KAON_ORDER_NATURAL, KAON_DOUBLE,
-                                           (const void *const[]){u}));
+  must(c->ctx,
+       kaon_gauge_import_matrices(naik, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *const[]){u}));
   free(u);
   must(c->ctx, kaon_gauge_copy(s.fat, fat));
   must(c->ctx, kaon_gauge_copy(s.naik, naik));

@@ -226,7 +226,7 @@ static kaon_gauge *import(dirac_case *c, const ref_complex *u) {
   kaon_gauge *g = NULL;
   const void *const in[1] = {u};
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &g));
-  must(c->ctx, kaon_staggered_import_links(g, KAON_ORDER_NATURAL, KAON_DOUBLE, in));
+  must(c->ctx, kaon_gauge_import_matrices(g, KAON_ORDER_NATURAL, KAON_DOUBLE, in));
   return g;
 }
 

@@ -251,7 +251,7 @@ static kaon_gauge *diagonal_links(kaon_lattice *lattice, double c, kaon_precisio
   for (size_t i = 0; i < links; i++)
     for (int j = 0; j < 3; j++) numbers[18 * i + 8 * (size_t)j] = c;
   must(ctx, kaon_gauge_create(lattice, precision, KAON_RECONSTRUCT_18, &gauge));
-  must(ctx, kaon_staggered_import_links(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+  must(ctx, kaon_gauge_import_matrices(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
   free(numbers);
   traps_are_as_they_were();
   return gauge;

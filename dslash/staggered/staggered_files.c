@@ -11,12 +11,6 @@
 #include "lib/core/output.h"
 #include "lib/core/entry.h"
 
-kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order order,
-                                        kaon_precision host_precision, const void *const *arrays) {
-  KAON_ENTER(KAON_OF(links), links);
-  return kaon_gauge_import_any(links, order, host_precision, arrays);
-}
-
 /* Receives the values of all sites and retains those of this rank. */
 typedef struct incoming {
   const kaon_lattice *lattice;
@@ -99,7 +93,7 @@ kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int i
   KAON_AUTOFREE double *part = NULL;
   KAON_TRY(read_field(links->lattice, path, 72, ignore_checksum, &part));
   const void *arrays[1] = {part};
-  return kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
+  return kaon_gauge_import_matrices(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
 }
 
 static kaon_status check_vector(const kaon_vector *v) {

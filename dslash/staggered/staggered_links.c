@@ -16,43 +16,13 @@ static kaon_status open_kernels(kaon_context *ctx, const kaon_gauge_ops **ops, k
 
 /* ---- statistics ---- */
 
-static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_RESULTS]) {
-  const kaon_gauge_ops *ops = NULL;
-  kaon_launch launch;
-  KAON_AUTO(kaon_results_release) kaon_results room = {0};
-  KAON_TRY(open_kernels(wide->lattice->ctx, &ops, &launch, &room));
-  for (int parity = 0; parity < 2; parity++) {
-    double part[KAON_SIZE_RESULTS] = {0};
-    kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
-    args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
-    ops->size(&launch, &args);
-    KAON_TRY(kaon_results_read(&room, KAON_SIZE_RESULTS, part));
-    for (int i = 0; i < KAON_EXACT_PARTS; i++) found[i] += part[i];
-    found[KAON_EXACT_PARTS] = fmax(found[KAON_EXACT_PARTS], part[KAON_EXACT_PARTS]);
-  }
-  return KAON_OK;
-}
-
-/* *largest = its maximum over all ranks. */
-static kaon_status largest_of_ranks(kaon_context *ctx, double *largest) {
-  kaon_comm *comm = ctx->comm;
-  if (comm->ranks == 1) return KAON_OK;
-  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof *all);
-  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL, "staggered: out of host memory");
-  if (status == KAON_OK) status = comm->ops->gather(comm, largest, 1, all);
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) *largest = fmax(*largest, all[r]);
-  return status;
-}
-
 kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, double *row) {
   kaon_context *ctx = from->ctx;
   double found[KAON_SIZE_RESULTS] = {0};
   kaon_wide_links wide;
   KAON_TRY(kaon_wide_open(from, 0, &wide));
-  kaon_status status = kaon_agree(ctx, measure(&wide, found));
+  const kaon_status status = kaon_wide_size(&wide, found);
   kaon_wide_close(&wide);
-  if (status == KAON_OK) status = kaon_comm_sum(ctx, found, KAON_EXACT_PARTS);
-  if (status == KAON_OK) status = largest_of_ranks(ctx, &found[KAON_EXACT_PARTS]);
   KAON_TRY(status);
   if (!isfinite(found[0] + found[1]))
     return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
@@ -124,7 +94,7 @@ kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_sta
   KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(take_phases(to));
   KAON_TRY(made_of(from, factor, to->links->precision, to->phase, &wide, &largest));
-  KAON_TRY(largest_of_ranks(from->ctx, &largest));
+  KAON_TRY(kaon_largest_of_ranks(from->ctx, &largest));
   KAON_TRY(kaon_wide_commit(to->links, &wide, 0, "staggered: long links over their coefficient"));
   if (largest <= PHASE_TOLERANCE) {
     kaon_pool_release(from->ctx, to->phase[0]);

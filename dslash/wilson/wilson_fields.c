@@ -62,8 +62,23 @@ kaon_status kaon_dirac_build(kaon_fields *base) {
   return KAON_OK;
 }
 
+/* The inverse of a gauge transformation is taken to be its adjoint. */
+static kaon_status check_unitary(const kaon_gauge *links) {
+  double found[KAON_INSPECT_RESULTS];
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_TRY(kaon_wide_open(links, 0, &wide));
+  KAON_TRY(kaon_wide_inspect(&wide, found));
+  if (!(found[0] > KAON_UNITARITY_TOLERANCE)) return KAON_OK;
+  return kaon_fail(
+      links->ctx, KAON_ERR_UNITARITY,
+      "dirac: temporal gauge needs unitary links, but these are off U(3) by %.3g, more "
+      "than the allowed %.3g; divide factors out of them, or set temporal_gauge to 0",
+      found[0], KAON_UNITARITY_TOLERANCE);
+}
+
 kaon_status kaon_dirac_fill(kaon_fields *base) {
   kaon_gauge *from = base->family->links[0], *to = ((kaon_dirac_fields *)base)->links;
+  if (base->temporal) KAON_TRY(check_unitary(from));
   if (to != from)
     KAON_TRY(base->temporal ? kaon_gauge_temporal(to, from) : kaon_gauge_copy(to, from));
   if (!base->family->has_sites || base->sites == 0) return KAON_OK;

@@ -86,7 +86,8 @@ typedef struct kaon_dirac_options {
  * M keeps the gauge field alive. It becomes STALE when the links change, until kaon_dirac_update().
  * If the field is stored in another way than the options say, M has a copy of the links.
  * Collective. Errors: ARGUMENT, STALE (links of kaon_fatten() whose thin links changed), MEMORY,
- * NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals of links off SU(3)). */
+ * NOT_BUILT; UNITARITY, NOT_FINITE (12 or 8 reals of links off SU(3)); UNSUPPORTED (half precision
+ * of components above 1). */
 KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                                        kaon_operator **M);
 /** kaon_dirac_create() with a clover term A of the application in place of one made from links.
@@ -219,8 +220,8 @@ typedef struct kaon_even_odd_options {
  * A solver that was made on the reduction accepts right-hand sides of either space. For one of M's
  * space it prepares the source, solves, reconstructs, and reports M's residual. Collective. Errors:
  * ARGUMENT, UNSUPPORTED (no such operator; temporal gauge with a given clover term), STALE,
- * SINGULAR (a clover block; with site and kappa csw), MEMORY, NOT_BUILT; in temporal gauge with 12
- * or 8 reals: UNITARITY, NOT_FINITE.
+ * SINGULAR (a clover block; with site and kappa csw), MEMORY, NOT_BUILT; in temporal gauge:
+ * UNITARITY (links off U(3); 12 or 8 reals: off SU(3)), NOT_FINITE.
  *
  * Sources: DeGrand, Comput. Phys. Commun. 52 (1988) 161; Jansen, Liu, Comput. Phys. Commun. 99
  * (1997) 221. */

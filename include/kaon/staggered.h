@@ -79,14 +79,9 @@ KAON_API kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parit
                                              kaon_operator **reduced);
 
 /** @name Fat and long links
- * Any 3x3 matrices, in gauge fields of 18 reals. */
+ * Any 3x3 matrices, in gauge fields of 18 reals (kaon_gauge_import_matrices()). */
 /** @{ */
 
-/** kaon_gauge_import() for matrices that need not be in SU(3): every finite matrix is taken.
- * `links` has 18 reals. Collective. Errors: ARGUMENT, NOT_FINITE, MEMORY, NOT_BUILT. */
-KAON_API kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order order,
-                                                 kaon_precision host_precision,
-                                                 const void *const *arrays);
 /** Reads the first field of four 3x3 matrices a site from a SciDAC file, as MILC writes fat and
  * long links, in 32 or 64 bits. The checksum is verified. If there is none, or a wrong one is
  * ignored, the context's log has a warning. After an error the links are unspecified. Collective.

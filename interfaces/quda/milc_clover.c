@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "milc.h"
 
 /* What is loaded, by digests of the client's arrays. It counts as long as nobody else has loaded

@@ -1,10 +1,11 @@
 /* milc_links.c - MILC's calls on links and momenta. Its fields are arrays, or members of the sites
  * (QudaMILCSiteArg_t). */
 #include <math.h>
+#include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "milc.h"
-#include "observables.h"
+#include "link_observables.h"
 
 /* Parameters of MILC's links in an array. precision: 1 single, 2 double. */
 static kaon_status describe(int precision, QudaGaugeParam *param) {
@@ -43,70 +44,50 @@ static void *links_of(const QudaMILCSiteArg_t *arg) {
 /* ---- observables ---- */
 
 /* Observables of links without phases and boundary sign. With phase_in they have both. */
-static kaon_status measure(int precision, const QudaMILCSiteArg_t *arg, int phase_in,
-                           kaon_observables *observables) {
+static kaon_status observe(int precision, const QudaMILCSiteArg_t *arg, int phase_in,
+                           QudaGaugeObservableParam *request) {
   QudaGaugeParam param;
   kaon_status status = describe_sites(precision, arg, &param);
   if (status != KAON_OK) return status;
   param.staggered_phase_applied = phase_in != 0;
   if (phase_in) param.t_boundary = QUDA_ANTI_PERIODIC_T;
+  request->remove_staggered_phase = phase_in ? QUDA_BOOLEAN_TRUE : QUDA_BOOLEAN_FALSE;
   status = kaon_quda_load(links_of(arg), &param);
-  if (status == KAON_OK) status = kaon_quda_measure(phase_in != 0, observables);
+  if (status == KAON_OK) status = kaon_quda_observe(request);
   freeUniqueGaugeQuda(QUDA_WILSON_LINKS);
   return status;
 }
 
-static kaon_status check_direction(int dir) {
-  if (dir == 3) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "a Polyakov loop in direction %d was asked for; only 3 (time) is offered",
-                          dir);
-}
-
-/* A third of the trace: MILC multiplies by 3 itself. */
-static void take_plaquette(const kaon_observables *observables, double plaq[3]) {
-  plaq[0] = observables->plaquette;
-  plaq[1] = observables->plaquette_space;
-  plaq[2] = observables->plaquette_time;
-}
-
-static void take_loop(const kaon_observables *observables, double ploop[2]) {
-  for (int i = 0; i < 2; i++) ploop[i] = 3.0 * observables->polyakov[i];
-}
-
+/* MILC multiplies the plaquette by 3 itself. */
 void qudaPlaquettePhased(int precision, double plaq[3], QudaMILCSiteArg_t *arg, int phase_in) {
-  kaon_observables observables;
-  const kaon_status status = measure(precision, arg, phase_in, &observables);
-  if (status == KAON_OK) take_plaquette(&observables, plaq);
-  kaon_quda_check(__func__, status);
+  QudaGaugeObservableParam request = {.compute_plaquette = QUDA_BOOLEAN_TRUE};
+  kaon_quda_check(__func__, observe(precision, arg, phase_in, &request));
+  memcpy(plaq, request.plaquette, sizeof request.plaquette);
 }
 
 void qudaPolyakovLoopPhased(int precision, double ploop[2], int dir, QudaMILCSiteArg_t *arg,
                             int phase_in) {
-  kaon_observables observables;
-  kaon_status status = check_direction(dir);
-  if (status == KAON_OK) status = measure(precision, arg, phase_in, &observables);
-  if (status == KAON_OK) take_loop(&observables, ploop);
+  QudaGaugeObservableParam request = {.compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
+  kaon_status status = kaon_quda_check_loop(dir);
+  if (status == KAON_OK) status = observe(precision, arg, phase_in, &request);
   kaon_quda_check(__func__, status);
+  memcpy(ploop, request.ploop, sizeof request.ploop);
 }
 
 void qudaGaugeMeasurementsPhased(int precision, double plaq[3], double ploop[2], int dir,
                                  double *traces, int **input_path_buf, int *path_length,
                                  double *loop_coeff, int num_paths, int max_length, double factor,
                                  QudaMILCSiteArg_t *arg, int phase_in) {
-  kaon_observables observables;
-  kaon_status status = check_direction(dir);
+  QudaGaugeObservableParam request = {.compute_plaquette = QUDA_BOOLEAN_TRUE,
+                                      .compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
+  kaon_status status = kaon_quda_check_loop(dir);
   (void)traces, (void)input_path_buf, (void)path_length, (void)loop_coeff;
   (void)max_length, (void)factor;
-  if (status == KAON_OK && num_paths > 0)
-    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                              "traces of %d closed paths were asked for; plaquette and Polyakov "
-                              "loop alone are offered",
-                              num_paths);
-  if (status == KAON_OK) status = measure(precision, arg, phase_in, &observables);
-  if (status == KAON_OK) take_plaquette(&observables, plaq);
-  if (status == KAON_OK) take_loop(&observables, ploop);
+  if (num_paths > 0) request.compute_gauge_loop_trace = QUDA_BOOLEAN_TRUE; /* will be refused */
+  if (status == KAON_OK) status = observe(precision, arg, phase_in, &request);
   kaon_quda_check(__func__, status);
+  memcpy(plaq, request.plaquette, sizeof request.plaquette);
+  memcpy(ploop, request.ploop, sizeof request.ploop);
 }
 
 double qudaMomAction(int precision, QudaMILCSiteArg_t *arg) {
@@ -149,4 +130,18 @@ void qudaRephase(int prec, void *gauge, int flag, double i_mu) {
   param.i_mu = i_mu;
   if (status == KAON_OK) status = kaon_quda_toggle_phases(gauge, &param);
   kaon_quda_check(__func__, status);
+}
+
+void qudaUnitarizeSU3Phased(int prec, double tol, QudaMILCSiteArg_t *arg, int phase_in) {
+  QudaGaugeParam param;
+  kaon_status status = describe_sites(prec, arg, &param);
+  (void)tol;
+  param.staggered_phase_applied = phase_in != 0;
+  if (phase_in) param.t_boundary = QUDA_ANTI_PERIODIC_T;
+  if (status == KAON_OK) status = kaon_quda_project(links_of(arg), &param);
+  kaon_quda_check(__func__, status);
+}
+
+void qudaUnitarizeSU3(int prec, double tol, QudaMILCSiteArg_t *arg) {
+  qudaUnitarizeSU3Phased(prec, tol, arg, 0);
 }

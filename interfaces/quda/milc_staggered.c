@@ -178,7 +178,8 @@ typedef struct fn_result {
 /* Half or single precision with long links in 13 reals, if they are a number times U(3). */
 static kaon_status prepare(kaon_quda_system *system, const fn_solve *solve) {
   const kaon_space *space = kaon_operator_space(system->A);
-  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options options;
+  kaon_quda_solver_defaults(&options);
   options.method = KAON_CG;
   options.tol = solve->tol;
   options.heavy_quark_tol = solve->heavy_quark_tol;
@@ -319,7 +320,8 @@ static kaon_status find_shifts(const fn_shifts *shifts, double *sigma, kaon_quda
 static kaon_status prepare_shifts(kaon_quda_system *system, const fn_shifts *shifts,
                                   const double *sigma) {
   const kaon_space *space = kaon_operator_space(system->A);
-  kaon_multishift_options options = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_multishift_options options;
+  kaon_quda_shift_defaults(&options);
   options.max_iterations = shifts->max_iterations;
   options.sloppy = shifts->call.sloppy;
   options.reconstruct = fn.sloppy;

@@ -368,10 +368,12 @@ kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parit
 }
 
 static kaon_quda_spinor_layout layout(const QudaInvertParam *param, QudaFieldLocation location) {
-  return (kaon_quda_spinor_layout){.order = param->dirac_order,
-                                   .precision = param->cpu_prec,
-                                   .basis = param->gamma_basis,
-                                   .location = location};
+  return (kaon_quda_spinor_layout){
+      .order = param->dirac_order,
+      .precision = param->cpu_prec,
+      .basis = param->gamma_basis,
+      .location = location,
+      .slices = param->dslash_type == QUDA_DOMAIN_WALL_4D_DSLASH ? param->Ls : 0};
 }
 
 kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param) {

@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-/* What an operator is made of. Equal bytes mean the same operator, so begin with KAON_QUDA_KEY. */
+/* What an operator is made of. Equal members mean the same operator, so begin with KAON_QUDA_KEY. */
 typedef struct kaon_quda_key {
   int kind;         /* of a family: a number that no other family uses */
   int option[8];    /* parity, form, boundary, ... */
@@ -31,9 +31,14 @@ typedef struct kaon_quda_system {
 /* Makes the operators of a key. After a failure both are NULL. If A is M, both are one pointer. */
 typedef kaon_status kaon_quda_make(const kaon_quda_key *key, kaon_operator **M, kaon_operator **A);
 
+/* 1: all members are equal. */
+int kaon_quda_same_key(const kaon_quda_key *a, const kaon_quda_key *b);
 /* Finds the system of a key, or makes it. It stays valid until the next call of this function. */
 kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
                            kaon_quda_system **system);
+/* Defaults to begin options with. They are compared byte by byte, with the bytes between members. */
+void kaon_quda_solver_defaults(kaon_solver_options *options);
+void kaon_quda_shift_defaults(kaon_multishift_options *options);
 /* Gives the system a solver of A with these options, and vectors b and x of `space` in A's precision.
  * What is there already and fits is kept. */
 kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,

@@ -204,6 +204,12 @@ static void test_fat_links_are_kaons(void **state) {
   qudaLoadKSLink(2, args, level[1], w, fat, naik);
   assert_memory_equal(fat, known, bytes);
   assert_memory_equal(naik, known_naik, bytes);
+  /* Chroma's are projected to SU(3), which kaon's import checks. */
+  param.staggered_phase_type = QUDA_STAGGERED_PHASE_CHROMA;
+  param.staggered_phase_applied = 0;
+  computeKSLinkQuda(NULL, NULL, w, u, level[0], &param);
+  assert_int_equal(kaon_gauge_import(own, KAON_ORDER_MILC, KAON_DOUBLE, (const void *[]){w}),
+                   KAON_OK);
   free(u), free(w), free(fat), free(naik), free(v), free(known), free(known_naik);
   kaon_gauge_destroy(&own);
   kaon_gauge_destroy(&own_naik);
@@ -254,6 +260,23 @@ static void test_milc_measures_its_sites(void **state) {
   action = quda_case_sum(action);
   assert_true(fabs(qudaMomAction(2, &arg) - action) < 1e-12 * fabs(action) + 1e-9);
   free(links), free(lattice);
+}
+
+/* A unitary matrix times a positive diagonal one, and a phase, is projected to the matrix. The bound is some
+ * hundred roundings. */
+static void test_links_are_projected(void **state) {
+  double *links = folded(c.gauge, 1, KAON_PHASES_MILC, KAON_ORDER_MILC);
+  double *known = folded(c.gauge, 1, KAON_PHASES_MILC, KAON_ORDER_MILC);
+  QudaMILCSiteArg_t arg = {.link = links};
+  (void)state;
+  for (size_t i = 0; i < reals(); i += 2) {
+    const double factor = 1 + 1e-3 * (double)(i / 2 % 3), re = factor * links[i]; /* of a column */
+    links[i] = cos(0.01) * re - sin(0.01) * factor * links[i + 1];                /* and a phase */
+    links[i + 1] = sin(0.01) * re + cos(0.01) * factor * links[i + 1];
+  }
+  qudaUnitarizeSU3Phased(2, 1e-14, &arg, 1);
+  for (size_t i = 0; i < reals(); i++) assert_true(fabs(links[i] - known[i]) < 1e-13);
+  free(links), free(known);
 }
 
 /* ---- MILC's recorded links ---- */
@@ -317,6 +340,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_phases_are_multiplied_in),
       cmocka_unit_test(test_fat_links_are_kaons),
       cmocka_unit_test(test_milc_measures_its_sites),
+      cmocka_unit_test(test_links_are_projected),
       cmocka_unit_test(test_fat_links_are_milcs),
   };
   quda_case_start(&argc, &argv, &c);

@@ -75,7 +75,7 @@ static double *random_links(const side *whole, uint64_t seed) {
 static void import_links(side *s, const double *u, kaon_gauge **links) {
   must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links));
   must(s->ctx,
-       kaon_staggered_import_links(*links, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
+       kaon_gauge_import_matrices(*links, KAON_ORDER_NATURAL, KAON_DOUBLE, (const void *[]){u}));
 }
 
 /* Fat links are no unitary matrices; long ones a number times U(3). */

@@ -19,9 +19,9 @@ class PyQuda(system.Case):
         done = subprocess.run([*pip, "install", *TOOLS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise unittest.SkipTest("PyPI cannot be reached: " + done.stdout.strip().splitlines()[-1])
-        # Most of its time is the compiler's, on one generated file.
+        # pip would take a cached wheel, which was linked with another prefix. The compiler takes most of the time.
         env = dict(os.environ, QUDA_PATH=home, CFLAGS="-O0")
-        done = subprocess.run([*pip, "install", "--no-build-isolation", "--no-deps", "--no-binary", "PyQUDA", PYQUDA],
+        done = subprocess.run([*pip, "install", "--no-cache-dir", "--no-build-isolation", "--no-deps", "--no-binary", "PyQUDA", PYQUDA],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
         self.assertEqual(done.returncode, 0, done.stdout)
         code = "import pyquda, pyquda.quda, pyquda.dirac, pyquda.enum_quda as e; print(pyquda.__version__, e.QUDA_MAX_MULTI_SRC)"

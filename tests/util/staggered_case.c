@@ -39,7 +39,7 @@ static kaon_gauge *import(staggered_case *s, const ref_complex *u) {
   kaon_gauge *links = NULL;
   const void *arrays[1] = {u};
   must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &links));
-  must(s->c.ctx, kaon_staggered_import_links(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+  must(s->c.ctx, kaon_gauge_import_matrices(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
   return links;
 }
 
@@ -166,6 +166,6 @@ void staggered_divide(staggered_case *s, const int extents[4], int mask) {
   for (int i = 0; i < 2 && s->improved; i++) {
     const void *arrays[1] = {u[i]};
     must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links[i]));
-    must(s->c.ctx, kaon_staggered_import_links(*links[i], KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+    must(s->c.ctx, kaon_gauge_import_matrices(*links[i], KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
   }
 }

@@ -99,7 +99,7 @@ static kaon_status turned(const kaon_gauge *from, double factor, int turns, kaon
     u[2 * i + 1] = factor * (cos(theta) * im + sin(theta) * re);
   }
   if (status == KAON_OK)
-    status = kaon_staggered_import_links(to, KAON_ORDER_NATURAL, KAON_DOUBLE, in);
+    status = kaon_gauge_import_matrices(to, KAON_ORDER_NATURAL, KAON_DOUBLE, in);
   free(u);
   return status;
 }

@@ -1,4 +1,4 @@
-/* dirac.c - dslashQuda() and its relatives: operators applied to a client's spinors.
+/* apply_quda.c - dslashQuda() and its relatives: operators applied to a client's spinors.
  *
  * MatQuda() undoes what invertQuda() does with the same parameters, for every normalisation. QUDA
  * does not divide by 2 m here for staggered quarks; kaon does. */

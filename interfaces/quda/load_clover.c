@@ -1,4 +1,4 @@
-/* clover.c - clover terms of clients: handed over, or made from the Wilson links. Contract:
+/* load_clover.c - clover terms of clients: handed over, or made from the Wilson links. Contract:
  * fields.h. */
 #include "fields.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "system.h"
 
 enum { REALS = 72, BLOCK = 36, ROWS = 6, SPINOR = 24 };

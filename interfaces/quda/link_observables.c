@@ -1,29 +1,29 @@
-/* observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
+/* link_observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
  * staggered phases, fat and long links, the action of momenta. */
-#include "observables.h"
+#include "link_observables.h"
 
 #include <kaon/staggered.h>
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 
 /* ---- plaquette, Polyakov loop, charge ---- */
 
-/* Measures Wilson links that hold staggered phases as they were loaded, with the phases inside. */
 static kaon_status measure_phased(const kaon_quda_links *links, kaon_observables *observables) {
   kaon_gauge *copy = NULL;
-  kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &copy);
-  if (status == KAON_OK) status = kaon_gauge_copy(copy, links->gauge);
-  if (status == KAON_OK) status = kaon_staggered_fold(copy, 1, KAON_PHASES_MILC);
+  kaon_status status = kaon_quda_with_phases(links, &copy);
   if (status == KAON_OK) status = kaon_gauge_measure(copy, observables);
   kaon_gauge_destroy(&copy);
   return status;
 }
 
-kaon_status kaon_quda_measure(int remove_phases, kaon_observables *observables) {
+/* Observables of the Wilson links as they were loaded: with the boundary's sign in the Polyakov
+ * loop, and with staggered phases, unless these are to be removed together with the sign. */
+static kaon_status measure(int remove_phases, kaon_observables *observables) {
   const kaon_quda_links *links = NULL;
   const kaon_status status = kaon_quda_loaded(QUDA_WILSON_LINKS, &links);
   if (status != KAON_OK) return status;
@@ -48,39 +48,6 @@ kaon_status kaon_quda_measure(int remove_phases, kaon_observables *observables) 
   return done;
 }
 
-static void take_plaquette(const kaon_observables *observables, double plaquette[3]) {
-  plaquette[0] = observables->plaquette;
-  plaquette[1] = observables->plaquette_space;
-  plaquette[2] = observables->plaquette_time;
-}
-
-void plaqQuda(double plaq[3]) {
-  kaon_observables observables;
-  const kaon_status status = kaon_quda_measure(0, &observables);
-  if (status == KAON_OK) take_plaquette(&observables, plaq);
-  kaon_quda_check(__func__, status);
-}
-
-static kaon_status check_direction(int dir) {
-  if (dir == 3) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "a Polyakov loop in direction %d was asked for; only 3 (time) is offered",
-                          dir);
-}
-
-/* The mean of the trace itself, not of a third of it. */
-static void take_loop(const kaon_observables *observables, double ploop[2]) {
-  for (int i = 0; i < 2; i++) ploop[i] = 3.0 * observables->polyakov[i];
-}
-
-void polyakovLoopQuda(double ploop[2], int dir) {
-  kaon_observables observables;
-  kaon_status status = check_direction(dir);
-  if (status == KAON_OK) status = kaon_quda_measure(0, &observables);
-  if (status == KAON_OK) take_loop(&observables, ploop);
-  kaon_quda_check(__func__, status);
-}
-
 static kaon_status check_request(const QudaGaugeObservableParam *param) {
   const char *name = NULL;
   if (param->su_project == QUDA_BOOLEAN_TRUE) name = "su_project";
@@ -91,22 +58,47 @@ static kaon_status check_request(const QudaGaugeObservableParam *param) {
                           "%s is set; plaquette, Polyakov loop and charge are offered", name);
 }
 
-void gaugeObservablesQuda(QudaGaugeObservableParam *param) {
-  kaon_observables observables;
+/* A plaquette is a third of the trace, a Polyakov loop the whole trace. */
+kaon_status kaon_quda_observe(QudaGaugeObservableParam *param) {
+  kaon_observables o;
   kaon_status status = check_request(param);
-  if (status == KAON_OK)
-    status = kaon_quda_measure(param->remove_staggered_phase == QUDA_BOOLEAN_TRUE, &observables);
-  if (status == KAON_OK && param->compute_plaquette == QUDA_BOOLEAN_TRUE)
-    take_plaquette(&observables, param->plaquette);
-  if (status == KAON_OK && param->compute_polyakov_loop == QUDA_BOOLEAN_TRUE)
-    take_loop(&observables, param->ploop);
-  if (status == KAON_OK && param->compute_qcharge == QUDA_BOOLEAN_TRUE) {
-    param->qcharge = observables.charge;
-    for (int i = 0; i < 3; i++) param->energy[i] = NAN;
-    kaon_quda_print(QUDA_VERBOSE, "kaon: %s: the energy of links is not offered; it is NaN",
-                    __func__);
-  }
+  if (status == KAON_OK) status = measure(param->remove_staggered_phase == QUDA_BOOLEAN_TRUE, &o);
+  if (status != KAON_OK) return status;
+  const double plaquette[3] = {o.plaquette, o.plaquette_space, o.plaquette_time};
+  const double loop[2] = {3.0 * o.polyakov[0], 3.0 * o.polyakov[1]};
+  if (param->compute_plaquette == QUDA_BOOLEAN_TRUE)
+    memcpy(param->plaquette, plaquette, sizeof plaquette);
+  if (param->compute_polyakov_loop == QUDA_BOOLEAN_TRUE) memcpy(param->ploop, loop, sizeof loop);
+  if (param->compute_qcharge != QUDA_BOOLEAN_TRUE) return KAON_OK;
+  param->qcharge = o.charge;
+  for (int i = 0; i < 3; i++) param->energy[i] = NAN;
+  kaon_quda_print(QUDA_VERBOSE, "kaon: the energy of links is not offered; it is NaN");
+  return KAON_OK;
+}
+
+void gaugeObservablesQuda(QudaGaugeObservableParam *param) {
+  kaon_quda_check(__func__, kaon_quda_observe(param));
+}
+
+void plaqQuda(double plaq[3]) {
+  QudaGaugeObservableParam request = {.compute_plaquette = QUDA_BOOLEAN_TRUE};
+  kaon_quda_check(__func__, kaon_quda_observe(&request));
+  memcpy(plaq, request.plaquette, sizeof request.plaquette);
+}
+
+kaon_status kaon_quda_check_loop(int dir) {
+  if (dir == 3) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "a Polyakov loop in direction %d was asked for; only 3 (time) is offered",
+                          dir);
+}
+
+void polyakovLoopQuda(double ploop[2], int dir) {
+  QudaGaugeObservableParam request = {.compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
+  kaon_status status = kaon_quda_check_loop(dir);
+  if (status == KAON_OK) status = kaon_quda_observe(&request);
   kaon_quda_check(__func__, status);
+  memcpy(ploop, request.ploop, sizeof request.ploop);
 }
 
 /* ---- staggered phases ---- */
@@ -152,23 +144,98 @@ kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                             "i_mu is %g; an imaginary chemical potential is not offered",
                             param->i_mu);
-  if (param->use_resident_gauge)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "use_resident_gauge is set; phases are multiplied into the links of "
-                            "an array alone");
   const kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
   return status == KAON_OK ? kaon_quda_multiply_links(lattice, links, param, phase) : status;
+}
+
+static kaon_status check_array(const QudaGaugeParam *param) {
+  if (!param->use_resident_gauge) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "use_resident_gauge is set, but links of an array alone are changed");
 }
 
 /* The phases are signs, so that a second call removes them. */
 void staggeredPhaseQuda(void *gauge_h, QudaGaugeParam *param) {
   QudaGaugeParam toggled = *param;
-  kaon_status status = kaon_quda_toggle_phases(gauge_h, param);
+  kaon_status status = check_array(param);
+  if (status == KAON_OK) status = kaon_quda_toggle_phases(gauge_h, param);
   toggled.type = QUDA_WILSON_LINKS;
   toggled.staggered_phase_applied = !param->staggered_phase_applied;
   if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, &toggled);
   if (status == KAON_OK && !param->return_result_gauge)
     status = kaon_quda_toggle_phases(gauge_h, param);
+  kaon_quda_check(__func__, status);
+}
+
+/* ---- projection to SU(3) ---- */
+
+static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < count && status == KAON_OK; i++)
+    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
+  return status;
+}
+
+static kaon_status unitarise(kaon_gauge *links) {
+  kaon_fatten_options options = KAON_FATTEN_OPTIONS_INIT;
+  options.action = KAON_FATTEN_HISQ;
+  options.svd_relative = options.svd_absolute = 1e-6; /* QUDA's */
+  return kaon_fatten_unitarise(links, &options, NULL);
+}
+
+static double _Complex determinant(const double _Complex u[9]) {
+  return u[0] * (u[4] * u[8] - u[5] * u[7]) + u[1] * (u[5] * u[6] - u[3] * u[8]) +
+         u[2] * (u[3] * u[7] - u[4] * u[6]);
+}
+
+/* Divides unitary links by a third root of their determinant, the one that is nearest to 1. */
+static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
+  double _Complex *u = malloc(count * 9 * sizeof *u);
+  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to project links");
+  kaon_status status =
+      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  for (size_t i = 0; i < 9 * count && status == KAON_OK; i += 9) {
+    const double _Complex root = cexp(-I * carg(determinant(u + i)) / 3);
+    for (size_t k = 0; k < 9; k++) u[i + k] *= root;
+  }
+  if (status == KAON_OK)
+    status = kaon_staggered_import_links(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                         (const void *const[]){u});
+  free(u);
+  return status;
+}
+
+static kaon_status project_bare(void *links, const QudaGaugeParam *param) {
+  const int *X = param->X;
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *gauge = NULL;
+  kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
+  if (status == KAON_OK) status = make_fields(lattice, &gauge, 1);
+  if (status == KAON_OK) status = kaon_quda_import_links(gauge, links, param);
+  if (status == KAON_OK) status = unitarise(gauge);
+  if (status == KAON_OK)
+    status =
+        divide_determinants(gauge, 4 * (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3]);
+  if (status == KAON_OK) status = kaon_quda_export_links(gauge, links, param);
+  kaon_gauge_destroy(&gauge);
+  return status;
+}
+
+kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param) {
+  const int phased = param->staggered_phase_applied;
+  kaon_status status = KAON_OK;
+  if (phased) status = kaon_quda_toggle_phases(links, param);
+  if (status == KAON_OK) status = project_bare(links, param);
+  if (status == KAON_OK && phased) status = kaon_quda_toggle_phases(links, param);
+  return status;
+}
+
+/* The projection is exact to rounding, so no tolerance is needed. */
+void projectSU3Quda(void *gauge_h, double tol, QudaGaugeParam *param) {
+  kaon_status status = check_array(param);
+  (void)tol;
+  if (status == KAON_OK) status = kaon_quda_project(gauge_h, param);
+  if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, param);
   kaon_quda_check(__func__, status);
 }
 
@@ -185,30 +252,13 @@ static kaon_fatten_coefficients coefficients_of(const double path[6]) {
                                     .lepage = path[5]};
 }
 
-static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
-  kaon_status status = KAON_OK;
-  for (int i = 0; i < count && status == KAON_OK; i++)
-    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
-  return status;
-}
-
-static kaon_status unitarise(kaon_gauge *links) {
-  kaon_fatten_options options = KAON_FATTEN_OPTIONS_INIT;
-  options.action = KAON_FATTEN_HISQ;
-  options.svd_relative = options.svd_absolute = 1e-6; /* QUDA's */
-  return kaon_fatten_unitarise(links, &options, NULL);
-}
-
+/* Links with Chroma's phases are projected to SU(3). */
 kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
                              const double path[6], const QudaGaugeParam *param) {
   enum { THIN, FAT, NAIK, FIELDS };
   kaon_gauge *field[FIELDS] = {NULL, NULL, NULL};
   kaon_lattice *lattice = NULL;
   const kaon_fatten_coefficients coefficients = coefficients_of(path);
-  if (unitary != NULL && param->staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "staggered_phase_type is CHROMA, which asks for links in SU(3); they "
-                            "are projected to U(3) alone");
   kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
   if (status == KAON_OK) status = make_fields(lattice, field, naik != NULL ? FIELDS : NAIK);
   if (status == KAON_OK) status = kaon_quda_import_links(field[THIN], thin, param);
@@ -219,6 +269,9 @@ kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *t
   if (status == KAON_OK && unitary != NULL) status = unitarise(field[FAT]);
   if (status == KAON_OK && unitary != NULL)
     status = kaon_quda_export_links(field[FAT], unitary, param);
+  if (status == KAON_OK && unitary != NULL &&
+      param->staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA)
+    status = kaon_quda_project(unitary, param);
   for (int i = 0; i < FIELDS; i++) kaon_gauge_destroy(&field[i]);
   return status;
 }

@@ -1,4 +1,4 @@
-/* gauge.c - links of clients: loaded, saved, freed. Contract: fields.h.
+/* load_links.c - links of clients: loaded, saved, freed. Contract: fields.h.
  * Links of Wilson-like operators lose the signs and factors that an operator of kaon multiplies by
  * itself. Links of staggered operators lose the staggered phases, and keep a sign at the boundary:
  * their operators live on a periodic lattice. Both are put back when links are saved. */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "gauge.h"
+#include "load_links.h"
 #include "system.h"
 
 enum { TYPES = 3 }; /* Wilson, fat, long links */
@@ -148,15 +148,19 @@ static kaon_status save_su3(const kaon_quda_links *links, void *array,
   return kaon_quda_multiply_links(links->lattice, array, &written, factor);
 }
 
-/* Links that were folded are unfolded in a copy. */
+kaon_status kaon_quda_with_phases(const kaon_quda_links *links, kaon_gauge **copy) {
+  kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, copy);
+  if (status == KAON_OK) status = kaon_gauge_copy(*copy, links->gauge);
+  if (status == KAON_OK)
+    status = kaon_staggered_fold(*copy, steps(&links->param), KAON_PHASES_MILC);
+  return status;
+}
+
 static kaon_status save_any(const kaon_quda_links *links, void *array,
                             const QudaGaugeParam *param) {
   kaon_gauge *copy = NULL;
-  const int reach = steps(&links->param);
-  if (reach == 0) return kaon_quda_export_links(links->gauge, array, param);
-  kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &copy);
-  if (status == KAON_OK) status = kaon_gauge_copy(copy, links->gauge);
-  if (status == KAON_OK) status = kaon_staggered_fold(copy, reach, KAON_PHASES_MILC);
+  if (steps(&links->param) == 0) return kaon_quda_export_links(links->gauge, array, param);
+  kaon_status status = kaon_quda_with_phases(links, &copy);
   if (status == KAON_OK) status = kaon_quda_export_links(copy, array, param);
   kaon_gauge_destroy(&copy);
   return status;

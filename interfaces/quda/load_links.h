@@ -1,4 +1,4 @@
-/* gauge.h - loadGaugeQuda() and loadCloverQuda() for functions of the interface that have an error of
+/* load_links.h - loadGaugeQuda() and loadCloverQuda() for functions of the interface that have an error of
  * their own. */
 #pragma once
 
@@ -10,3 +10,6 @@ kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);
 /* Loads a clover term. After a failure none is loaded. Errors: ARGUMENT, STATE, UNSUPPORTED,
  * NOT_FINITE, MEMORY. */
 kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param);
+
+/* A copy of links of staggered operators, with the phases that they lost. */
+kaon_status kaon_quda_with_phases(const kaon_quda_links *links, kaon_gauge **copy);
