@@ -42,7 +42,7 @@ static kaon_status import_links(int which, kaon_lattice *lattice, const void *ar
   if (fn.gauge[which] == NULL)
     status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fn.gauge[which]);
   if (status == KAON_OK)
-    status = kaon_staggered_import_links(fn.gauge[which], KAON_ORDER_MILC, precision, &array);
+    status = kaon_gauge_import_matrices(fn.gauge[which], KAON_ORDER_MILC, precision, &array);
   if (status == KAON_OK)
     status = kaon_staggered_fold(fn.gauge[which], which == 0 ? 1 : 3, KAON_PHASES_MILC);
   return status;

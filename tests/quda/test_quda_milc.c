@@ -134,7 +134,7 @@ static kaon_gauge *own_links(own *k, const double *links, int steps) {
   kaon_gauge *gauge;
   const void *array = links;
   must(k->ctx, kaon_gauge_create(k->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
-  must(k->ctx, kaon_staggered_import_links(gauge, KAON_ORDER_MILC, KAON_DOUBLE, &array));
+  must(k->ctx, kaon_gauge_import_matrices(gauge, KAON_ORDER_MILC, KAON_DOUBLE, &array));
   must(k->ctx, kaon_staggered_fold(gauge, steps, KAON_PHASES_MILC));
   return gauge;
 }
