@@ -199,8 +199,8 @@ static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
     for (size_t k = 0; k < 9; k++) u[i + k] *= root;
   }
   if (status == KAON_OK)
-    status = kaon_staggered_import_links(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
-                                         (const void *const[]){u});
+    status = kaon_gauge_import_matrices(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                        (const void *const[]){u});
   free(u);
   return status;
 }

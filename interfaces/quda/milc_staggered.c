@@ -42,7 +42,7 @@ static kaon_status import_links(int which, kaon_lattice *lattice, const void *ar
   if (fn.gauge[which] == NULL)
     status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fn.gauge[which]);
   if (status == KAON_OK)
-    status = kaon_staggered_import_links(fn.gauge[which], KAON_ORDER_MILC, precision, &array);
+    status = kaon_gauge_import_matrices(fn.gauge[which], KAON_ORDER_MILC, precision, &array);
   if (status == KAON_OK)
     status = kaon_staggered_fold(fn.gauge[which], which == 0 ? 1 : 3, KAON_PHASES_MILC);
   return status;
@@ -182,6 +182,7 @@ static kaon_status prepare(kaon_quda_system *system, const fn_solve *solve) {
   kaon_quda_solver_defaults(&options);
   options.method = KAON_CG;
   options.tol = solve->tol;
+  options.heavy_quark_tol = solve->heavy_quark_tol;
   options.max_iterations = solve->max_iterations;
   options.sloppy = solve->call.sloppy;
   options.reconstruct = fn.sloppy;
@@ -189,6 +190,15 @@ static kaon_status prepare(kaon_quda_system *system, const fn_solve *solve) {
   if (status != KAON_ERR_UNITARITY || fn.sloppy == KAON_RECONSTRUCT_18) return status;
   fn.sloppy = options.reconstruct = KAON_RECONSTRUCT_18;
   return kaon_quda_prepare(system, &options, solve->columns, space);
+}
+
+/* The heavy-quark residuals, which a solve reports if they are its stop. */
+static kaon_status measure(kaon_quda_system *system, const fn_solve *solve,
+                           const kaon_column_report *columns, double *heavy_quark) {
+  if (solve->heavy_quark_tol == 0)
+    return kaon_quda_heavy_quark(system->A, NULL, system->b, system->x, heavy_quark);
+  for (int k = 0; k < solve->columns; k++) heavy_quark[k] = columns[k].heavy_quark;
+  return KAON_OK;
 }
 
 static kaon_status run(kaon_quda_system *system, const fn_solve *solve, fn_result *result,
@@ -199,9 +209,7 @@ static kaon_status run(kaon_quda_system *system, const fn_solve *solve, fn_resul
   if (status == KAON_OK) status = import_halves(system->x, n, solve->solution, &half);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, NULL);
-  if (status == KAON_OK)
-    status = kaon_quda_heavy_quark(system->A, NULL, system->b, system->x,
-                                   kaon_quda_milc_sites() / 2, heavy_quark);
+  if (status == KAON_OK) status = measure(system, solve, columns, heavy_quark);
   if (status == KAON_OK) status = export_halves(system->x, n, solve->solution, &half);
   if (status != KAON_OK) return status;
   result->iterations = 0;
@@ -326,6 +334,12 @@ static kaon_status prepare_shifts(kaon_quda_system *system, const fn_shifts *shi
   return status;
 }
 
+static int wants_heavy_quark(const fn_shifts *shifts) {
+  for (int i = 0; i < shifts->shifts; i++)
+    if (shifts->heavy_quark_tol[i] > 0) return 1;
+  return 0;
+}
+
 static kaon_status run_shifts(const fn_shifts *shifts, kaon_column_report *columns,
                               double *heavy_quark) {
   const half_array half = half_of(shifts->call.host, shifts->call.parity);
@@ -336,10 +350,32 @@ static kaon_status run_shifts(const fn_shifts *shifts, kaon_column_report *colum
   if (status == KAON_OK) status = import_half(system->b, 0, shifts->source, &half);
   if (status == KAON_OK)
     status = kaon_multishift_solve(system->shifts, system->b, system->x, columns, NULL);
-  if (status == KAON_OK)
-    status = kaon_quda_heavy_quark(system->A, sigma, system->b, system->x,
-                                   kaon_quda_milc_sites() / 2, heavy_quark);
+  if (status == KAON_OK && wants_heavy_quark(shifts))
+    status = kaon_quda_heavy_quark(system->A, sigma, system->b, system->x, heavy_quark);
   if (status == KAON_OK) status = export_halves(system->x, shifts->shifts, shifts->solution, &half);
+  return status;
+}
+
+/* Shifts whose heavy-quark residual is too large go on, each by itself. */
+static kaon_status refine(const fn_shifts *shifts, kaon_column_report *columns,
+                          double *heavy_quark) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < shifts->shifts && status == KAON_OK; i++) {
+    const fn_solve solve = {.call = shifts->call,
+                            .mass = sqrt(shifts->offset[i]) / 2,
+                            .tol = shifts->tol[i],
+                            .heavy_quark_tol = shifts->heavy_quark_tol[i],
+                            .max_iterations = shifts->max_iterations,
+                            .columns = 1,
+                            .source = &shifts->source,
+                            .solution = &shifts->solution[i]};
+    fn_result result = {0, 0, 0};
+    if (!(solve.heavy_quark_tol > 0 && heavy_quark[i] > solve.heavy_quark_tol)) continue;
+    status = solve_all(&solve, &result);
+    columns[i].iterations += result.iterations;
+    columns[i].residual = result.residual;
+    heavy_quark[i] = result.heavy_quark;
+  }
   return status;
 }
 
@@ -357,7 +393,7 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
                       .source = source,
                       .solution = solutionArray};
   kaon_column_report columns[KAON_MULTISHIFT_MAX];
-  double heavy_quark[KAON_MULTISHIFT_MAX];
+  double heavy_quark[KAON_MULTISHIFT_MAX] = {0}; /* where no shift asks for it */
   kaon_status status = check_shifts(&shifts);
   if (status == KAON_OK)
     status = kaon_quda_milc_precisions(external_precision, precision, inv_args.mixed_precision,
@@ -366,6 +402,7 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
   if (status == KAON_OK)
     status = take_links(milc_fatlink, milc_longlink, shifts.call.host, *num_iters == -1);
   if (status == KAON_OK) status = run_shifts(&shifts, columns, heavy_quark);
+  if (status == KAON_OK) status = refine(&shifts, columns, heavy_quark);
   const int ended = kaon_quda_ended(__func__, status, 1);
   *num_iters = ended ? 0 : -1;
   for (int i = 0; i < num_offsets; i++) {

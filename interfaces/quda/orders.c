@@ -202,7 +202,7 @@ static kaon_status import(kaon_gauge *gauge, const walk *w, kaon_gauge_order ord
                           const kaon_link_factors *factors) {
   const void *const *arrays = (const void *const *)w->array;
   return factors != NULL ? kaon_gauge_import_factors(gauge, order, precision_of(w), arrays, factors)
-                         : kaon_staggered_import_links(gauge, order, precision_of(w), arrays);
+                         : kaon_gauge_import_matrices(gauge, order, precision_of(w), arrays);
 }
 
 static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
