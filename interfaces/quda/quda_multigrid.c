@@ -130,7 +130,7 @@ static kaon_status update(void *pointer, const QudaMultigridParam *param) {
   kaon_status status = find(pointer, &mg);
   if (status == KAON_OK) status = ask(param, &request);
   if (status != KAON_OK) return status;
-  if (!kaon_quda_same_key(&mg->key, &request.key)) return set_up(mg, param, &request.key);
+  if (!kaon_quda_same_operator(&mg->key, &request.key)) return set_up(mg, param, &request.key);
   return follow(mg, param->thin_update_only == QUDA_BOOLEAN_TRUE ? KAON_MULTIGRID_UPDATE
                     : param->setup_maxiter_refresh[0] > 0        ? KAON_MULTIGRID_REFRESH
                                                                  : KAON_MULTIGRID_AUTO);

@@ -8,13 +8,13 @@
 
 #include "tests/quda/solve_case.h"
 
-enum { COLUMNS = 12, LS = 4 };
-static const double csw = 1.3;
+enum { COLUMNS = 12, LS = 4, LINK_SEED = 7 };
+static const double csw = 1.3, LINK_EPS = 0.4;
 static solve_case c;
 
 static int open_case(void **state) {
   (void)state;
-  solve_case_open(&c, (const int[4]){4, 2, 4, 4}, 0.4);
+  solve_case_open(&c, (const int[4]){4, 2, 4, 4}, LINK_EPS);
   return 0;
 }
 
@@ -369,6 +369,66 @@ static void test_half_arrays_take_guesses(void **state) {
   free(b), free(x), free(y);
 }
 
+/* ---- tmLQCD: phases in the links ---- */
+
+/* Multiplies complex numbers of one slice after another by exp(i angle t), or by exp(i angle). */
+static void turn(double *z, size_t reals, double angle, int by_slice) {
+  int origin[4];
+  kaon_lattice_part(c.lattice, NULL, origin, NULL);
+  const size_t half = c.sites * reals / 2, slice = half / (size_t)c.part[3];
+  for (size_t i = 0; i < 2 * half; i += 2) {
+    const double a = by_slice ? angle * (double)((size_t)origin[3] + i % half / slice) : angle;
+    const double re = z[i] * cos(a) - z[i + 1] * sin(a), im = z[i] * sin(a) + z[i + 1] * cos(a);
+    z[i] = re;
+    z[i + 1] = im;
+  }
+}
+
+static void load_phases(double angle) {
+  QudaGaugeParam param = solve_case_gauge(&c);
+  double *bare = solve_case_array(c.sites * CASE_MATRIX, 0), *with_sign = c.links[3];
+  param.t_boundary = QUDA_PERIODIC_T;
+  param.reconstruct_sloppy = QUDA_RECONSTRUCT_NO;
+  solve_case_links(&c, LINK_EPS, LINK_SEED); /* without the sign: */
+  must(c.ctx, kaon_gauge_export(c.gauge, KAON_ORDER_QDP, KAON_DOUBLE,
+                                (void *const[]){c.links[0], c.links[1], c.links[2], bare}));
+  turn(bare, CASE_MATRIX, angle, 0);
+  c.links[3] = bare;
+  loadGaugeQuda(c.links, &param);
+  c.links[3] = with_sign;
+  free(bare);
+}
+
+/* With U_t exp(i pi / T) on a periodic lattice, M' = G M G^dagger, where M is antiperiodic and
+ * G = exp(-i pi t / T). */
+static void test_phases_are_a_boundary(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR;
+  const double angle = acos(-1.0) / c.extents[3];
+  double *b = solve_case_array(reals, 3), *x = solve_case_array(reals, 0),
+         *turned = solve_case_array(reals, 0);
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const QudaDslashType dslash = i == 0 ? QUDA_WILSON_DSLASH : QUDA_TWISTED_CLOVER_DSLASH;
+    QudaInvertParam param = solve_case_invert(dslash);
+    param.gamma_basis = QUDA_CHIRAL_GAMMA_BASIS;
+    param.solve_type = QUDA_NORMOP_PC_SOLVE;
+    param.matpc_type = QUDA_MATPC_ODD_ODD_ASYMMETRIC;
+    param.cuda_prec_sloppy = QUDA_SINGLE_PRECISION;
+    load_links();
+    load_clover();
+    invertQuda(x, b, &param);
+    load_phases(angle);
+    load_clover();
+    turn(b, CASE_SPINOR, -angle, 1);
+    invertQuda(turned, b, &param);
+    turn(b, CASE_SPINOR, angle, 1);
+    turn(turned, CASE_SPINOR, angle, 1);
+    /* both to 1e-10, times the condition of M, which is below 50 at this kappa */
+    test_below("phases against a boundary", solve_case_deviation(1, turned, x, reals), 1e-8);
+  }
+  free(b), free(x), free(turned);
+}
+
 /* ---- shifts ---- */
 
 static void test_shifts_are_those_of_the_client(void **state) {
@@ -422,6 +482,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_hops_are_parts_of_the_operator),
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
+                                     cmocka_unit_test(test_phases_are_a_boundary),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
   const int failed = test_main(tests, open_case, close_case);
 #ifdef KAON_QUDA_MPI
