@@ -11,9 +11,10 @@
  * replace the residual (reliable_delta) kaon decides by itself. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-#include "multigrid.h"
 #include "operators.h"
+#include "quda_multigrid.h"
 
 /* Methods for systems that are not Hermitian. */
 static const struct {
@@ -58,6 +59,13 @@ typedef struct job {
 static kaon_status pose(job *j) {
   const QudaInvertParam *param = j->param;
   kaon_quda_solution solution;
+  if (param->inv_type_precondition != QUDA_INVALID_INVERTER &&
+      param->inv_type_precondition != QUDA_MG_INVERTER)
+    kaon_quda_print(
+        QUDA_VERBOSE,
+        "kaon: inv_type_precondition is %d, but solves have a preconditioner of type %d "
+        "(multigrid) or none; this one has none",
+        (int)param->inv_type_precondition, (int)QUDA_MG_INVERTER);
   int pc = -1;
   kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
   if (status != KAON_OK) return status;
@@ -120,9 +128,13 @@ static kaon_status set_options(const job *j, kaon_solver_options *options) {
   if (param->maxiter < 1)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT, "maxiter is %d, but must be positive",
                             param->maxiter);
-  if (param->tol == DBL_MIN)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.tol is not set");
-  options->tol = fmin(param->tol, 1);
+  const int heavy_quark = (param->residual_type & QUDA_HEAVY_QUARK_RESIDUAL) != 0;
+  const int norm = (param->residual_type & ~QUDA_HEAVY_QUARK_RESIDUAL) != 0;
+  if ((norm && param->tol == DBL_MIN) || (heavy_quark && param->tol_hq == DBL_MIN))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.%s is not set",
+                            heavy_quark && param->tol_hq == DBL_MIN ? "tol_hq" : "tol");
+  options->tol = norm ? fmin(param->tol, 1) : 0;
+  options->heavy_quark_tol = heavy_quark ? fmin(param->tol_hq, 1) : 0;
   options->max_iterations = param->maxiter;
   options->preconditioner = j->multigrid;
   if (options->method == KAON_GCR && param->gcrNkrylov > 0) options->subspace = param->gcrNkrylov;
@@ -215,7 +227,7 @@ static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *
 }
 
 static void fill(const job *j, const kaon_column_report *columns, const kaon_solve_report *report,
-                 double tol) {
+                 const kaon_solver_options *options) {
   QudaInvertParam *param = j->param;
   param->iter = 0;
   param->secs = report->seconds;
@@ -223,20 +235,35 @@ static void fill(const job *j, const kaon_column_report *columns, const kaon_sol
   for (int k = 0; k < j->columns; k++) {
     if (columns[k].iterations > param->iter) param->iter = columns[k].iterations;
     param->true_res[k] = columns[k].residual;
-    if (tol > 0 && columns[k].reason != KAON_CONVERGED)
+    param->true_res_hq[k] = columns[k].heavy_quark;
+    if (options->tol + options->heavy_quark_tol > 0 && columns[k].reason != KAON_CONVERGED)
       kaon_quda_print(QUDA_SUMMARIZE,
-                      "kaon: source %d of %d: residual %.3e after %d iterations (%s), but %.3e was "
-                      "asked for",
-                      k + 1, j->columns, columns[k].residual, columns[k].iterations,
-                      kaon_stop_reason_name(columns[k].reason), tol);
+                      "kaon: source %d of %d: residual %.3e (heavy-quark %.3e) after %d iterations "
+                      "(%s), but %.3e (%.3e) was asked for; 0 means any",
+                      k + 1, j->columns, columns[k].residual, columns[k].heavy_quark,
+                      columns[k].iterations, kaon_stop_reason_name(columns[k].reason), options->tol,
+                      options->heavy_quark_tol);
   }
+}
+
+/* action = (b, x) of the first source, with the normalisation of the solve. */
+static kaon_status find_action(const job *j) {
+  double dot[QUDA_MAX_MULTI_SRC][2];
+  if (j->request.embedded)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "compute_action is set for a system of one parity with multigrid; set "
+                            "it to 0");
+  const kaon_status status = kaon_vector_dot(j->system->b, j->system->x, dot);
+  if (status == KAON_OK) memcpy(j->param->action, dot[0], sizeof dot[0]);
+  return status;
 }
 
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
-  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options options;
   QudaInvertParam *param = j->param;
+  kaon_quda_solver_defaults(&options);
   kaon_status status = pose(j);
   if (status == KAON_OK)
     status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);
@@ -254,8 +281,9 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
                  : kaon_vector_zero(system->x);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status == KAON_OK && param->compute_action) status = find_action(j);
   if (status != KAON_OK) return status;
-  fill(j, columns, &report, options.tol);
+  fill(j, columns, &report, &options);
   if (j->multigrid != NULL) kaon_quda_multigrid_solved(param->preconditioner, columns, j->columns);
   return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
 }
@@ -263,9 +291,13 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
 static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam *param,
                    int columns) {
   job j = {.param = param, .columns = columns};
-  if (kaon_quda_ended(function, solve(&j, h_x, h_b), 1)) return;
+  const QudaVerbosity outside = kaon_quda()->verbosity;
+  if (param->verbosity != QUDA_INVALID_VERBOSITY) kaon_quda()->verbosity = param->verbosity;
+  const kaon_status status = solve(&j, h_x, h_b);
+  kaon_quda()->verbosity = outside;
+  if (kaon_quda_ended(function, status, 1)) return;
   param->iter = -1;
-  for (int k = 0; k < columns; k++) param->true_res[k] = NAN;
+  for (int k = 0; k < columns; k++) param->true_res[k] = param->true_res_hq[k] = NAN;
 }
 
 void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
@@ -275,4 +307,123 @@ void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
 void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
   const kaon_status status = kaon_quda_check_columns(param);
   if (kaon_quda_ended(__func__, status, 1)) invert(__func__, h_x, h_b, param, param->num_src);
+}
+
+/* ---- several shifts: (A^dagger A + offset_i) x_i = b, staggered (offset_i - D D) x_i = b ---- */
+
+static int is_staggered(const QudaInvertParam *param) {
+  return param->dslash_type == QUDA_STAGGERED_DSLASH || param->dslash_type == QUDA_ASQTAD_DSLASH;
+}
+
+static kaon_status pose_shifts(const QudaInvertParam *param, kaon_quda_request *request,
+                               double *sigma) {
+  kaon_quda_solution solution;
+  QudaInvertParam base = *param;
+  const int staggered = is_staggered(param);
+  kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
+  if (status != KAON_OK) return status;
+  if (param->num_offset < 1 || param->num_offset > QUDA_MAX_MULTI_SHIFT)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_offset is %d, but must be from 1 to %d",
+                            param->num_offset, QUDA_MAX_MULTI_SHIFT);
+  if (staggered ? !solution.pc || solution.normal : !solution.normal)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "solution_type is %d, but shifts are for MATPC (%d) of staggered "
+                            "operators, and for MATDAG_MAT (%d) and MATPCDAG_MATPC (%d) of others",
+                            (int)param->solution_type, (int)QUDA_MATPC_SOLUTION,
+                            (int)QUDA_MATDAG_MAT_SOLUTION, (int)QUDA_MATPCDAG_MATPC_SOLUTION);
+  if (staggered) base.mass = sqrt(param->offset[0] / 4);
+  const kaon_quda_use use = {.pc = solution.pc, .reduced = solution.pc, .normal = solution.normal};
+  status = kaon_quda_ask(&base, &use, request);
+  for (int i = 0; i < param->num_offset; i++)
+    sigma[i] = staggered ? param->offset[i] - param->offset[0] : param->offset[i] / request->factor;
+  return status;
+}
+
+static kaon_status set_shift_options(const QudaInvertParam *param, const kaon_quda_request *request,
+                                     kaon_multishift_options *options) {
+  options->tol = param->tol_offset[0] > 0 ? param->tol_offset[0] : param->tol;
+  options->max_iterations = param->maxiter;
+  return kaon_quda_sloppy(param, request, &options->sloppy, &options->reconstruct);
+}
+
+static void fill_shifts(QudaInvertParam *param, const kaon_column_report *reports,
+                        const kaon_solve_report *report) {
+  param->iter = 0;
+  param->secs = report->seconds;
+  param->gflops = report->flops * 1e-9;
+  for (int i = 0; i < param->num_offset; i++) {
+    if (reports[i].iterations > param->iter) param->iter = reports[i].iterations;
+    param->true_res_offset[i] = reports[i].residual;
+    param->iter_res_offset[i] = reports[i].stop_residual;
+    if (reports[i].reason != KAON_CONVERGED)
+      kaon_quda_print(QUDA_SUMMARIZE,
+                      "kaon: shift %d of %d: residual %.3e after %d iterations (%s), but %.3e was "
+                      "asked for",
+                      i + 1, param->num_offset, reports[i].residual, reports[i].iterations,
+                      kaon_stop_reason_name(reports[i].reason), param->tol_offset[i]);
+  }
+  param->true_res[0] = reports[0].residual;
+}
+
+/* action = sum of residue_i (b, x_i). */
+static kaon_status find_shifts_action(QudaInvertParam *param, const kaon_quda_request *request,
+                                      const kaon_quda_system *system) {
+  kaon_vector *x = NULL;
+  double dot[1][2];
+  kaon_status status = kaon_quda_vector(request, kaon_quda_parity(request), 1, &x);
+  param->action[0] = param->action[1] = 0;
+  for (int i = 0; i < param->num_offset && status == KAON_OK; i++) {
+    status = kaon_vector_copy_columns(x, 0, system->x, i, 1);
+    if (status == KAON_OK) status = kaon_vector_dot(system->b, x, dot);
+    for (int k = 0; k < 2 && status == KAON_OK; k++)
+      param->action[k] += param->residue[i] * dot[0][k];
+  }
+  kaon_vector_destroy(&x);
+  return status;
+}
+
+static kaon_status solve_shifts(QudaInvertParam *param, const kaon_quda_request *request,
+                                kaon_quda_system *system, void *h_b) {
+  const kaon_quda_spinor_layout layout = kaon_quda_input_layout(param);
+  kaon_column_report reports[QUDA_MAX_MULTI_SHIFT];
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
+  double tol[QUDA_MAX_MULTI_SHIFT];
+  for (int i = 0; i < param->num_offset; i++) tol[i] = param->tol_offset[i];
+  if (tol[0] <= 0) tol[0] = param->tol;
+  kaon_status status = kaon_multishift_set_tol(system->shifts, tol);
+  if (status == KAON_OK) status = kaon_quda_import_spinor(system->b, 0, h_b, 0, &layout);
+  if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / request->factor);
+  if (status == KAON_OK)
+    status = kaon_multishift_solve(system->shifts, system->b, system->x, reports, &report);
+  if (status == KAON_OK) fill_shifts(param, reports, &report);
+  if (status == KAON_OK && param->compute_action)
+    status = find_shifts_action(param, request, system);
+  return status;
+}
+
+static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
+  const kaon_quda_spinor_layout layout = kaon_quda_output_layout(param);
+  kaon_multishift_options options;
+  kaon_quda_request request;
+  kaon_quda_system *system;
+  double sigma[QUDA_MAX_MULTI_SHIFT];
+  kaon_quda_shift_defaults(&options);
+  kaon_status status = pose_shifts(param, &request, sigma);
+  if (status == KAON_OK) status = kaon_quda_find(&request.key, kaon_quda_make_operators, &system);
+  if (status == KAON_OK) status = set_shift_options(param, &request, &options);
+  if (status == KAON_OK)
+    status = kaon_quda_prepare_shifts(system, &options, param->num_offset, sigma,
+                                      kaon_quda_space(&request, kaon_quda_parity(&request)));
+  if (status == KAON_OK) status = solve_shifts(param, &request, system, h_b);
+  for (int i = 0; i < param->num_offset && status == KAON_OK; i++)
+    if (!param->make_resident_solution)
+      status = kaon_quda_export_spinor(system->x, i, h_x[i], 0, &layout);
+  return status;
+}
+
+void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
+  if (kaon_quda_ended(__func__, shifts(h_x, h_b, param), 1)) return;
+  param->iter = -1;
+  for (int i = 0; i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT; i++)
+    param->true_res_offset[i] = NAN;
 }

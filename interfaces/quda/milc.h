@@ -35,8 +35,8 @@ uint64_t kaon_quda_milc_digest(const void *array, int64_t reals, kaon_precision 
 kaon_status kaon_quda_milc_any(int mine, int *any);
 
 /* Heavy-quark residuals of the columns of x for (A + sigma[i]) x_i = b. b has one column, or as many
- * as x. `sigma` NULL: 0. `sites`: of the vectors, on this rank. */
+ * as x. `sigma` NULL: 0. */
 kaon_status kaon_quda_heavy_quark(kaon_operator *A, const double *sigma, const kaon_vector *b,
-                                  const kaon_vector *x, int64_t sites, double *residual);
-/* A line for each column that did not reach its tolerance. */
+                                  const kaon_vector *x, double *residual);
+/* A line if a column did not reach its tolerance. */
 void kaon_quda_warn(const char *function, const kaon_column_report *column, double tol);

@@ -178,9 +178,11 @@ typedef struct fn_result {
 /* Half or single precision with long links in 13 reals, if they are a number times U(3). */
 static kaon_status prepare(kaon_quda_system *system, const fn_solve *solve) {
   const kaon_space *space = kaon_operator_space(system->A);
-  kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options options;
+  kaon_quda_solver_defaults(&options);
   options.method = KAON_CG;
   options.tol = solve->tol;
+  options.heavy_quark_tol = solve->heavy_quark_tol;
   options.max_iterations = solve->max_iterations;
   options.sloppy = solve->call.sloppy;
   options.reconstruct = fn.sloppy;
@@ -188,6 +190,15 @@ static kaon_status prepare(kaon_quda_system *system, const fn_solve *solve) {
   if (status != KAON_ERR_UNITARITY || fn.sloppy == KAON_RECONSTRUCT_18) return status;
   fn.sloppy = options.reconstruct = KAON_RECONSTRUCT_18;
   return kaon_quda_prepare(system, &options, solve->columns, space);
+}
+
+/* The heavy-quark residuals, which a solve reports if they are its stop. */
+static kaon_status measure(kaon_quda_system *system, const fn_solve *solve,
+                           const kaon_column_report *columns, double *heavy_quark) {
+  if (solve->heavy_quark_tol == 0)
+    return kaon_quda_heavy_quark(system->A, NULL, system->b, system->x, heavy_quark);
+  for (int k = 0; k < solve->columns; k++) heavy_quark[k] = columns[k].heavy_quark;
+  return KAON_OK;
 }
 
 static kaon_status run(kaon_quda_system *system, const fn_solve *solve, fn_result *result,
@@ -198,9 +209,7 @@ static kaon_status run(kaon_quda_system *system, const fn_solve *solve, fn_resul
   if (status == KAON_OK) status = import_halves(system->x, n, solve->solution, &half);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, NULL);
-  if (status == KAON_OK)
-    status = kaon_quda_heavy_quark(system->A, NULL, system->b, system->x,
-                                   kaon_quda_milc_sites() / 2, heavy_quark);
+  if (status == KAON_OK) status = measure(system, solve, columns, heavy_quark);
   if (status == KAON_OK) status = export_halves(system->x, n, solve->solution, &half);
   if (status != KAON_OK) return status;
   result->iterations = 0;
@@ -311,7 +320,8 @@ static kaon_status find_shifts(const fn_shifts *shifts, double *sigma, kaon_quda
 static kaon_status prepare_shifts(kaon_quda_system *system, const fn_shifts *shifts,
                                   const double *sigma) {
   const kaon_space *space = kaon_operator_space(system->A);
-  kaon_multishift_options options = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_multishift_options options;
+  kaon_quda_shift_defaults(&options);
   options.max_iterations = shifts->max_iterations;
   options.sloppy = shifts->call.sloppy;
   options.reconstruct = fn.sloppy;
@@ -324,6 +334,12 @@ static kaon_status prepare_shifts(kaon_quda_system *system, const fn_shifts *shi
   return status;
 }
 
+static int wants_heavy_quark(const fn_shifts *shifts) {
+  for (int i = 0; i < shifts->shifts; i++)
+    if (shifts->heavy_quark_tol[i] > 0) return 1;
+  return 0;
+}
+
 static kaon_status run_shifts(const fn_shifts *shifts, kaon_column_report *columns,
                               double *heavy_quark) {
   const half_array half = half_of(shifts->call.host, shifts->call.parity);
@@ -334,10 +350,32 @@ static kaon_status run_shifts(const fn_shifts *shifts, kaon_column_report *colum
   if (status == KAON_OK) status = import_half(system->b, 0, shifts->source, &half);
   if (status == KAON_OK)
     status = kaon_multishift_solve(system->shifts, system->b, system->x, columns, NULL);
-  if (status == KAON_OK)
-    status = kaon_quda_heavy_quark(system->A, sigma, system->b, system->x,
-                                   kaon_quda_milc_sites() / 2, heavy_quark);
+  if (status == KAON_OK && wants_heavy_quark(shifts))
+    status = kaon_quda_heavy_quark(system->A, sigma, system->b, system->x, heavy_quark);
   if (status == KAON_OK) status = export_halves(system->x, shifts->shifts, shifts->solution, &half);
+  return status;
+}
+
+/* Shifts whose heavy-quark residual is too large go on, each by itself. */
+static kaon_status refine(const fn_shifts *shifts, kaon_column_report *columns,
+                          double *heavy_quark) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < shifts->shifts && status == KAON_OK; i++) {
+    const fn_solve solve = {.call = shifts->call,
+                            .mass = sqrt(shifts->offset[i]) / 2,
+                            .tol = shifts->tol[i],
+                            .heavy_quark_tol = shifts->heavy_quark_tol[i],
+                            .max_iterations = shifts->max_iterations,
+                            .columns = 1,
+                            .source = &shifts->source,
+                            .solution = &shifts->solution[i]};
+    fn_result result = {0, 0, 0};
+    if (!(solve.heavy_quark_tol > 0 && heavy_quark[i] > solve.heavy_quark_tol)) continue;
+    status = solve_all(&solve, &result);
+    columns[i].iterations += result.iterations;
+    columns[i].residual = result.residual;
+    heavy_quark[i] = result.heavy_quark;
+  }
   return status;
 }
 
@@ -355,7 +393,7 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
                       .source = source,
                       .solution = solutionArray};
   kaon_column_report columns[KAON_MULTISHIFT_MAX];
-  double heavy_quark[KAON_MULTISHIFT_MAX];
+  double heavy_quark[KAON_MULTISHIFT_MAX] = {0}; /* where no shift asks for it */
   kaon_status status = check_shifts(&shifts);
   if (status == KAON_OK)
     status = kaon_quda_milc_precisions(external_precision, precision, inv_args.mixed_precision,
@@ -364,6 +402,7 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
   if (status == KAON_OK)
     status = take_links(milc_fatlink, milc_longlink, shifts.call.host, *num_iters == -1);
   if (status == KAON_OK) status = run_shifts(&shifts, columns, heavy_quark);
+  if (status == KAON_OK) status = refine(&shifts, columns, heavy_quark);
   const int ended = kaon_quda_ended(__func__, status, 1);
   *num_iters = ended ? 0 : -1;
   for (int i = 0; i < num_offsets; i++) {

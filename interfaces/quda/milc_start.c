@@ -1,5 +1,4 @@
 /* milc_start.c - start and end as MILC calls them, and memory. Contract: milc.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,56 +176,17 @@ static kaon_status residual_of(kaon_operator *A, const double *sigma, const kaon
   return status;
 }
 
-/* Adds |r|^2 / |x|^2 of the sites where x is not 0, and their number. */
-static void add_ratios(const double *r, const double *x, int reals, double sum[2]) {
-  for (int64_t site = 0; site < kaon_quda_milc_sites(); site++) {
-    double r2 = 0, x2 = 0;
-    for (int64_t n = reals * site; n < reals * (site + 1); n++) {
-      r2 += r[n] * r[n];
-      x2 += x[n] * x[n];
-    }
-    if (!(x2 > 0)) continue;
-    sum[0] += r2 / x2;
-    sum[1] += 1;
-  }
-}
-
-static kaon_status ratios(const kaon_vector *r, const kaon_vector *x, int64_t sites,
-                          double *residual) {
-  kaon_vector_storage storage = KAON_VECTOR_STORAGE_INIT;
-  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
-  kaon_status status = kaon_vector_locate(x, &storage);
-  if (status == KAON_OK) status = kaon_context_query(kaon_quda()->ctx, &info);
-  if (status != KAON_OK) return status;
-  const size_t reals = (size_t)(kaon_quda_milc_sites() * storage.reals);
-  double *host = calloc(2 * reals + 2 * (size_t)info.ranks, sizeof *host), *all = host + 2 * reals;
-  if (host == NULL)
-    return kaon_quda_refuse(KAON_ERR_MEMORY, "no room for the heavy-quark residual");
-  for (int k = 0; k < kaon_vector_columns(x) && status == KAON_OK; k++) {
-    double sum[2] = {0, 0}, total[2] = {0, 0};
-    status = kaon_vector_export(r, k, host, KAON_BASIS_UKQCD);
-    if (status == KAON_OK) status = kaon_vector_export(x, k, host + reals, KAON_BASIS_UKQCD);
-    add_ratios(host, host + reals, storage.reals, sum);
-    if (status == KAON_OK) status = kaon_context_gather(kaon_quda()->ctx, sum, 2, all);
-    for (int n = 0; n < 2 * info.ranks; n++) total[n % 2] += all[n];
-    const double count = (double)sites * info.ranks;
-    residual[k] = sqrt((total[0] + (count - total[1])) / count); /* a site with x = 0 counts as 1 */
-  }
-  free(host);
-  return status;
-}
-
 kaon_status kaon_quda_heavy_quark(kaon_operator *A, const double *sigma, const kaon_vector *b,
-                                  const kaon_vector *x, int64_t sites, double *residual) {
+                                  const kaon_vector *x, double *residual) {
   kaon_vector *Ax = NULL, *r = NULL;
+  const kaon_precision precision = kaon_vector_precision(x);
   const int columns = kaon_vector_columns(x);
-  const kaon_space *space = kaon_vector_space(x);
   kaon_context *ctx = kaon_quda()->ctx;
-  kaon_status status = kaon_vector_create(ctx, space, kaon_vector_precision(x), columns, &Ax);
+  kaon_status status = kaon_vector_create(ctx, kaon_vector_space(x), precision, columns, &Ax);
   if (status == KAON_OK)
-    status = kaon_vector_create(ctx, space, kaon_vector_precision(x), columns, &r);
+    status = kaon_vector_create(ctx, kaon_vector_space(x), precision, columns, &r);
   if (status == KAON_OK) status = residual_of(A, sigma, b, x, Ax, r);
-  if (status == KAON_OK) status = ratios(r, x, sites, residual);
+  if (status == KAON_OK) status = kaon_vector_heavy_quark(r, x, residual);
   kaon_vector_destroy(&Ax);
   kaon_vector_destroy(&r);
   return status;

@@ -17,8 +17,9 @@
 #include <math.h>
 
 enum { KIND = 40 }; /* of keys */
-/* Places in a key. */
-enum { FAMILY, REDUCED, FORM, PARITY, ADJOINT, NORMAL, CLOVER, LS };
+/* Places in a key: of M, of A, and of numbers. */
+enum { FAMILY, CLOVER, LS };
+enum { REDUCED, FORM, PARITY, ADJOINT, NORMAL };
 enum { KAPPA, CSW, MU, MASS, M5, ANISOTROPY };
 
 typedef enum family { DIRAC, DOMAIN_WALL, STAGGERED } family;
@@ -199,13 +200,15 @@ static void turn(const dslash *d, const kaon_quda_use *use, int dagger,
                  kaon_quda_request *request) {
   kaon_quda_key *key = &request->key;
   if (d->family == STAGGERED || !dagger) return;
-  if (d->family == DIRAC && !use->normal && !(use->pc && use->reduced)) {
+  if (d->family == DIRAC && !use->apply && !use->normal && !(use->pc && use->reduced)) {
     request->turned = 1;
-    key->number[MU] = -key->number[MU];
+    if (key->number[MU] != 0) key->number[MU] = -key->number[MU]; /* no -0 */
     return;
   }
-  key->option[ADJOINT] = 1;
-  if (!use->pc) key->option[REDUCED] = 0; /* the reduction is not that of the adjoint */
+  request->adjoint = 1;
+  if (use->apply) return;
+  key->form[ADJOINT] = 1;
+  if (!use->pc) key->form[REDUCED] = 0; /* the reduction is not that of the adjoint */
 }
 
 kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use,
@@ -229,9 +232,9 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   if (d->family == STAGGERED) key->number[MASS] = param->mass;
   if (status != KAON_OK || use->site) return status;
   if (use->reduced) {
-    key->option[REDUCED] = 1;
-    key->option[FORM] = request->form;
-    key->option[PARITY] = request->parity;
+    key->form[REDUCED] = 1;
+    key->form[FORM] = request->form;
+    key->form[PARITY] = request->parity;
   }
   if (d->family == STAGGERED && use->pc && use->normal)
     return kaon_quda_refuse(
@@ -240,7 +243,7 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
         "one parity is Hermitian already; ask for MATPC (%d)",
         (int)QUDA_MATPCDAG_MATPC_SOLUTION, (int)QUDA_MATPC_SOLUTION);
   if (param->solution_type == QUDA_MATPC_DAG_SOLUTION) dagger = !dagger;
-  key->option[NORMAL] = use->normal;
+  key->form[NORMAL] = use->normal && !use->apply;
   status = normalise(param, d, use, dagger, request);
   turn(d, use, dagger, request);
   return status;
@@ -292,8 +295,8 @@ static kaon_status make_whole(const kaon_quda_key *key, kaon_operator **M) {
 
 static kaon_status reduce(const kaon_quda_key *key, kaon_operator *M, kaon_operator **A) {
   kaon_even_odd_options options = KAON_EVEN_ODD_OPTIONS_INIT;
-  options.form = (kaon_even_odd)key->option[FORM];
-  options.parity = (kaon_parity)key->option[PARITY];
+  options.form = (kaon_even_odd)key->form[FORM];
+  options.parity = (kaon_parity)key->form[PARITY];
   if (key->option[FAMILY] == STAGGERED) return kaon_staggered_even_odd(M, options.parity, A);
   return kaon_dirac_even_odd(M, &options, A);
 }
@@ -309,16 +312,17 @@ static kaon_status wrap(kaon_status (*create)(kaon_operator *, kaon_operator **)
 
 kaon_status kaon_quda_make_operators(const kaon_quda_key *key, kaon_operator **M,
                                      kaon_operator **A) {
-  *M = *A = NULL;
-  kaon_status status = make_whole(key, M);
+  const int shared = *M != NULL;
+  *A = NULL;
+  kaon_status status = shared ? KAON_OK : make_whole(key, M);
   if (status != KAON_OK) return status;
   *A = *M;
-  if (key->option[REDUCED]) status = reduce(key, *M, A);
-  if (status == KAON_OK && key->option[ADJOINT]) status = wrap(kaon_operator_adjoint, *M, A);
-  if (status == KAON_OK && key->option[NORMAL]) status = wrap(kaon_operator_normal, *M, A);
+  if (key->form[REDUCED]) status = reduce(key, *M, A);
+  if (status == KAON_OK && key->form[ADJOINT]) status = wrap(kaon_operator_adjoint, *M, A);
+  if (status == KAON_OK && key->form[NORMAL]) status = wrap(kaon_operator_normal, *M, A);
   if (status != KAON_OK) {
     *A = NULL;
-    kaon_operator_destroy(M);
+    if (!shared) kaon_operator_destroy(M);
   }
   return status;
 }
@@ -368,10 +372,12 @@ kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parit
 }
 
 static kaon_quda_spinor_layout layout(const QudaInvertParam *param, QudaFieldLocation location) {
-  return (kaon_quda_spinor_layout){.order = param->dirac_order,
-                                   .precision = param->cpu_prec,
-                                   .basis = param->gamma_basis,
-                                   .location = location};
+  return (kaon_quda_spinor_layout){
+      .order = param->dirac_order,
+      .precision = param->cpu_prec,
+      .basis = param->gamma_basis,
+      .location = location,
+      .slices = param->dslash_type == QUDA_DOMAIN_WALL_4D_DSLASH ? param->Ls : 0};
 }
 
 kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param) {

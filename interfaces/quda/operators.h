@@ -12,6 +12,7 @@ typedef struct kaon_quda_request {
   kaon_parity parity;
   kaon_even_odd form;
   double factor;
+  int adjoint;   /* 1: its adjoint is meant; solves have it in the key */
   int turned;    /* 1: the adjoint of M on all sites, as gamma_5 M(-mu) gamma_5 */
   int embedded;  /* 1: a system of one parity that is solved on all sites (multigrid) */
   int hermitian; /* 1: and positive definite */
@@ -24,7 +25,8 @@ typedef struct kaon_quda_use {
   int pc;      /* on one parity */
   int reduced; /* by the even-odd reduction; follows from pc unless all sites are solved for */
   int normal;  /* 1: A^dagger A */
-  int site;    /* 1: hops and site terms alone: dagger, normalisation and solution are not used */
+  int apply; /* 1: to be applied: adjoint and A^dagger A are made by applications, not in the key */
+  int site;  /* 1: hops and site terms alone: dagger, normalisation and solution are not used */
 } kaon_quda_use;
 
 /* Errors: ARGUMENT, UNSUPPORTED, STATE (links or clover term are missing). */

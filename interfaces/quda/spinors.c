@@ -49,7 +49,7 @@ typedef struct client {
   kaon_vector_layout layout;
   kaon_parity parity; /* of the vector */
   int whole;          /* the array has both parities */
-  int spins, extents[4];
+  int spins, slices, extents[4];
   size_t sites;       /* of a parity */
   size_t site, bytes; /* bytes of a site; of the array in the library's order */
 } client;
@@ -60,7 +60,7 @@ static kaon_status identify(const kaon_vector *vector, client *c) {
   for (int b = 0; b < 2; b++) {
     kaon_lattice *lattice = kaon_quda()->lattice[b];
     for (int parity = KAON_EVEN; lattice != NULL && parity <= KAON_FULL; parity++) {
-      const int wilson = kaon_lattice_spinors(lattice, (kaon_parity)parity) == space;
+      const int wilson = kaon_lattice_spinors_5d(lattice, c->slices, (kaon_parity)parity) == space;
       if (!wilson && kaon_lattice_staggered(lattice, (kaon_parity)parity) != space) continue;
       c->parity = (kaon_parity)parity;
       c->spins = wilson ? 4 : 1;
@@ -97,6 +97,10 @@ static kaon_status find_order(QudaDiracFieldOrder order, client *c) {
                             "dirac_order is %d, but must be one from %d (DIRAC) to %d "
                             "(TIFR_PADDED); the internal order of a device is no client's",
                             (int)order, (int)QUDA_DIRAC_ORDER, (int)QUDA_TIFR_PADDED_DIRAC_ORDER);
+  if (c->slices > 1 && c->order->deviation != NONE)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "spinors with a fifth dimension are in order %s; use order DIRAC (%d)",
+                            c->order->name, (int)QUDA_DIRAC_ORDER);
   if (!c->whole && c->order->sites == KAON_SITES_LEXICOGRAPHIC)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                             "an array of one parity is in order LEX, which has both; use order "
@@ -107,7 +111,9 @@ static kaon_status find_order(QudaDiracFieldOrder order, client *c) {
 
 static kaon_status describe(const kaon_vector *vector, const void *array, int whole,
                             const kaon_quda_spinor_layout *layout, client *c) {
-  *c = (client){.whole = whole, .layout = KAON_VECTOR_LAYOUT_INIT};
+  *c = (client){.whole = whole,
+                .slices = layout->slices > 1 ? layout->slices : 1,
+                .layout = KAON_VECTOR_LAYOUT_INIT};
   if (array == NULL)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT, "an array of spinors or colour vectors is NULL");
   kaon_status status = identify(vector, c);
@@ -123,7 +129,7 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
   c->layout.sites = c->whole ? c->order->sites : KAON_SITES_ONE_PARITY;
   c->layout.components = c->order->components;
   c->site = (size_t)c->spins * COLOURS * 2 * (c->layout.precision == KAON_DOUBLE ? 8 : 4);
-  c->bytes = (c->whole ? 2 : 1) * c->sites * c->site;
+  c->bytes = (c->whole ? 2 : 1) * (size_t)c->slices * c->sites * c->site;
   return KAON_OK;
 }
 

@@ -10,6 +10,7 @@ typedef struct kaon_quda_spinor_layout {
   QudaPrecision precision;
   QudaGammaBasis basis; /* of staggered vectors: any */
   QudaFieldLocation location;
+  int slices; /* sites of the fifth dimension, the slowest index of a parity. 0: there is none */
 } kaon_quda_spinor_layout;
 
 /* Column `column` of a vector from, or to, an array of a client. A vector of one parity takes an

@@ -17,11 +17,19 @@ static void drop_solver(kaon_quda_system *system) {
   system->columns = 0;
 }
 
+/* Another system with this M; NULL: none. */
+static kaon_quda_system *sharing(const kaon_quda_system *system) {
+  for (int i = 0; i < SYSTEMS; i++)
+    if (&systems[i] != system && systems[i].M == system->M) return &systems[i];
+  return NULL;
+}
+
 static void drop(kaon_quda_system *system) {
   drop_solver(system);
-  if (system->A == system->M) system->A = NULL;
-  kaon_operator_destroy(&system->A);
-  kaon_operator_destroy(&system->M);
+  if (system->A != system->M) kaon_operator_destroy(&system->A);
+  system->A = NULL;
+  if (system->M != NULL && sharing(system) == NULL) kaon_operator_destroy(&system->M);
+  system->M = NULL;
   system->used = 0;
 }
 
@@ -37,13 +45,30 @@ void kaon_quda_forget(const kaon_gauge *links) {
   }
 }
 
+int kaon_quda_same_operator(const kaon_quda_key *a, const kaon_quda_key *b) {
+  return a->kind == b->kind && memcmp(a->option, b->option, sizeof a->option) == 0 &&
+         memcmp(a->number, b->number, sizeof a->number) == 0 &&
+         memcmp(a->links, b->links, sizeof a->links) == 0;
+}
+
+static int same_key(const kaon_quda_key *a, const kaon_quda_key *b) {
+  return kaon_quda_same_operator(a, b) && memcmp(a->form, b->form, sizeof a->form) == 0;
+}
+
+/* An M that is there already, or NULL. */
+static kaon_operator *find_operator(const kaon_quda_key *key) {
+  for (int i = 0; i < SYSTEMS; i++)
+    if (systems[i].used > 0 && kaon_quda_same_operator(&systems[i].key, key)) return systems[i].M;
+  return NULL;
+}
+
 kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
                            kaon_quda_system **system) {
   kaon_quda_system *oldest = &systems[0];
   kaon_quda_at_end(drop_all);
   for (int i = 0; i < SYSTEMS; i++) {
     *system = &systems[i];
-    if ((*system)->used > 0 && memcmp(&(*system)->key, key, sizeof *key) == 0) {
+    if ((*system)->used > 0 && same_key(&(*system)->key, key)) {
       (*system)->used = ++calls;
       return KAON_OK;
     }
@@ -51,11 +76,24 @@ kaon_status kaon_quda_find(const kaon_quda_key *key, kaon_quda_make *make,
   }
   *system = oldest;
   drop(oldest);
-  const kaon_status status = make(key, &oldest->M, &oldest->A);
+  kaon_operator *M = find_operator(key), *A = NULL;
+  const kaon_status status = make(key, &M, &A);
   if (status != KAON_OK) return status;
+  oldest->M = M;
+  oldest->A = A;
   oldest->key = *key;
   oldest->used = ++calls;
   return KAON_OK;
+}
+
+void kaon_quda_solver_defaults(kaon_solver_options *options) {
+  static const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  memcpy(options, &defaults, sizeof defaults); /* an assignment may leave out bytes */
+}
+
+void kaon_quda_shift_defaults(kaon_multishift_options *options) {
+  static const kaon_multishift_options defaults = KAON_MULTISHIFT_OPTIONS_INIT;
+  memcpy(options, &defaults, sizeof defaults);
 }
 
 /* Vectors of this space, b with `sources` and x with `solutions` columns, in A's precision. */
@@ -81,7 +119,7 @@ kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_option
       memcmp(&system->options, options, sizeof *options) != 0)
     drop_solver(system);
   if (system->solver == NULL) {
-    system->options = *options;
+    memcpy(&system->options, options, sizeof *options);
     system->columns = columns;
     status = kaon_solver_create(system->A, columns, options, &system->solver);
   }
@@ -100,7 +138,7 @@ kaon_status kaon_quda_prepare_shifts(kaon_quda_system *system,
       memcmp(system->sigma, sigma, bytes) != 0)
     drop_solver(system);
   if (system->shifts == NULL) {
-    system->shift_options = *options;
+    memcpy(&system->shift_options, options, sizeof *options);
     system->columns = shifts;
     memcpy(system->sigma, sigma, bytes);
     status = kaon_multishift_create(system->A, shifts, sigma, options, &system->shifts);

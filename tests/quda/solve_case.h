@@ -68,20 +68,26 @@ static inline void solve_case_fold(solve_case *c) {
   }
 }
 
-/* Weak links of both sides, and initQuda(). */
+/* Weak links, on both sides. */
+static inline void solve_case_links(solve_case *c, double eps, uint64_t seed) {
+  int origin[4];
+  kaon_lattice_part(c->lattice, NULL, origin, NULL);
+  must(c->ctx, kaon_gauge_weak(c->gauge, eps, seed));
+  must(c->ctx, kaon_gauge_export(c->gauge, KAON_ORDER_QDP, KAON_DOUBLE, (void *const *)c->links));
+  if (origin[3] + c->part[3] == c->extents[3]) solve_case_fold(c);
+}
+
+/* Lattice, links and initQuda(). */
 static inline void solve_case_open(solve_case *c, const int extents[4], double eps) {
   solve_case_ranks(c);
   memcpy(c->extents, extents, sizeof c->extents);
   must(c->ctx, kaon_lattice_create(c->ctx, extents, KAON_ANTIPERIODIC, &c->lattice));
-  int origin[4];
-  kaon_lattice_part(c->lattice, c->part, origin, NULL);
+  kaon_lattice_part(c->lattice, c->part, NULL, NULL);
   c->sites = 1;
   for (int d = 0; d < 4; d++) c->sites *= (size_t)c->part[d];
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &c->gauge));
-  must(c->ctx, kaon_gauge_weak(c->gauge, eps, 7));
   for (int mu = 0; mu < 4; mu++) c->links[mu] = malloc(c->sites * CASE_MATRIX * sizeof(double));
-  must(c->ctx, kaon_gauge_export(c->gauge, KAON_ORDER_QDP, KAON_DOUBLE, (void *const *)c->links));
-  if (origin[3] + c->part[3] == extents[3]) solve_case_fold(c);
+  solve_case_links(c, eps, 7);
   initCommsGridQuda(4, c->grid, c->grid[2] > 1 ? solve_case_rank_of : NULL, c->grid);
   initQuda(-1);
   setVerbosityQuda(QUDA_SUMMARIZE, "", stdout);
@@ -103,7 +109,8 @@ static inline QudaGaugeParam solve_case_gauge(const solve_case *c) {
   param.t_boundary = QUDA_ANTI_PERIODIC_T;
   param.anisotropy = 1.0;
   param.cpu_prec = param.cuda_prec = param.cuda_prec_sloppy = QUDA_DOUBLE_PRECISION;
-  param.reconstruct = param.reconstruct_sloppy = QUDA_RECONSTRUCT_NO;
+  param.reconstruct = QUDA_RECONSTRUCT_NO;
+  param.reconstruct_sloppy = QUDA_RECONSTRUCT_12;
   param.gauge_fix = QUDA_GAUGE_FIXED_NO;
   param.ga_pad = 0;
   return param;

@@ -8,13 +8,13 @@
 
 #include "tests/quda/solve_case.h"
 
-enum { COLUMNS = 12 };
-static const double csw = 1.3;
+enum { COLUMNS = 12, LS = 4, LINK_SEED = 7 };
+static const double csw = 1.3, LINK_EPS = 0.4;
 static solve_case c;
 
 static int open_case(void **state) {
   (void)state;
-  solve_case_open(&c, (const int[4]){4, 2, 4, 4}, 0.4);
+  solve_case_open(&c, (const int[4]){4, 2, 4, 4}, LINK_EPS);
   return 0;
 }
 
@@ -140,7 +140,7 @@ static double solve_and_apply(QudaInvertParam *param, int s, int i, double *cons
   param->solve_type = systems[s].solve[i];
   param->inv_type = inverters[calls % 3];
   param->mass_normalization = calls++ / 3 % 3;
-  const size_t reals = c.sites * CASE_SPINOR / (systems[s].pc ? 2 : 1);
+  const size_t reals = c.sites * CASE_SPINOR * (size_t)param->Ls / (systems[s].pc ? 2 : 1);
   invertQuda(x, b, param);
   assert_true(param->true_res[0] <= 1.1 * param->tol);
   (systems[s].normal ? MatDagMatQuda : MatQuda)(y, x, param);
@@ -152,15 +152,19 @@ static int is_pc(QudaSolveType solve) {
          solve == QUDA_NORMERR_PC_SOLVE;
 }
 
-static double worst_of(QudaDslashType dslash, double *const arrays[3]) {
+static double worst_of(QudaDslashType dslash, int Ls, double *const arrays[3]) {
   QudaInvertParam param = solve_case_invert(dslash);
+  param.Ls = Ls;
   double worst = 0;
   param.tol = 1e-8;
   for (int s = 0; s < SYSTEMS; s++)
     for (int i = 0; i < systems[s].solves; i++)
       for (int matpc = QUDA_MATPC_EVEN_EVEN; matpc <= QUDA_MATPC_ODD_ODD_ASYMMETRIC; matpc++)
         for (int dagger = 0; dagger < 2; dagger++) {
+          static int calls;
+          const int ranks = c.grid[2] * c.grid[3];
           if (matpc != QUDA_MATPC_EVEN_EVEN && !is_pc(systems[s].solve[i])) continue;
+          if (ranks > 1 && calls++ % 13 != 0) continue; /* some of all */
           param.matpc_type = matpc;
           param.dagger = dagger;
           const double found = solve_and_apply(&param, s, i, arrays);
@@ -170,14 +174,16 @@ static double worst_of(QudaDslashType dslash, double *const arrays[3]) {
 }
 
 static void test_solutions_go_through_the_operator(void **state) {
-  const size_t reals = c.sites * CASE_SPINOR;
+  const size_t reals = c.sites * CASE_SPINOR * LS;
   double *const arrays[3] = {solve_case_array(reals, 5), solve_case_array(reals, 0),
                              solve_case_array(reals, 0)};
   (void)state;
   load_links();
   load_clover();
   for (int i = 0; i < DSLASHES; i++) /* a solve stops at 1.1 tol; rounding is far below */
-    test_below("largest |A x - b| / |b|", worst_of(dslashes[i], arrays), 1.2e-8);
+    test_below("largest |A x - b| / |b|", worst_of(dslashes[i], 1, arrays), 1.2e-8);
+  test_below("largest |A x - b| / |b|, domain wall",
+             worst_of(QUDA_DOMAIN_WALL_4D_DSLASH, LS, arrays), 1.2e-8);
   for (int i = 0; i < 3; i++) free(arrays[i]);
 }
 
@@ -249,6 +255,44 @@ static void test_operators_are_the_librarys(void **state) {
   free(in), free(out), free(expected);
 }
 
+/* QUDA's operator is kaon's over 5 + m5, and its normalisations multiply by that. */
+static void test_domain_walls_are_the_librarys(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR * LS, bytes = reals * sizeof(double);
+  const kaon_space *space = kaon_lattice_spinors_5d(c.lattice, LS, KAON_FULL);
+  kaon_vector_layout layout = solve_case_layout(space, &c, KAON_BASIS_DEGRAND_ROSSI);
+  kaon_domain_wall_options options = KAON_DOMAIN_WALL_OPTIONS_INIT;
+  QudaInvertParam param = solve_case_invert(QUDA_DOMAIN_WALL_4D_DSLASH);
+  double *in = solve_case_array(reals, 3), *out = solve_case_array(reals, 0),
+         *expected = solve_case_array(reals, 0);
+  kaon_operator *M = NULL;
+  kaon_vector *x = NULL, *y = NULL;
+  (void)state;
+  load_links();
+  param.Ls = options.ls = LS;
+  options.mass = param.mass;
+  options.m5 = -param.m5;
+  layout.sites = KAON_SITES_EVEN_ODD;
+  must(c.ctx, kaon_domain_wall_create(c.gauge, &options, &M));
+  must(c.ctx, kaon_vector_create(c.ctx, space, KAON_DOUBLE, 1, &x));
+  must(c.ctx, kaon_vector_create(c.ctx, space, KAON_DOUBLE, 1, &y));
+  must(c.ctx, kaon_vector_import_ordered(x, 0, in, bytes, &layout));
+  for (int dagger = 0; dagger < 2; dagger++) {
+    must(c.ctx, kaon_operator_apply(M, dagger ? KAON_DAGGER : KAON_PLAIN, x, y));
+    must(c.ctx, kaon_vector_export_ordered(y, 0, expected, bytes, &layout));
+    param.dagger = dagger;
+    for (int norm = 0; norm < 3; norm++) {
+      param.mass_normalization = norm;
+      MatQuda(out, in, &param);
+      const double factor = norm == QUDA_KAPPA_NORMALIZATION ? 5 + param.m5 : 1;
+      test_below("domain wall", solve_case_deviation(factor, out, expected, reals), 3e-14);
+    }
+  }
+  free(in), free(out), free(expected);
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  kaon_operator_destroy(&M);
+}
+
 /* T^-1 D and the clover term: one parity of M x is T x_p - kappa D x_q, so T (T^-1 D x) = D x can be
  * had from MatQuda with x zero on p. */
 static void test_hops_are_parts_of_the_operator(void **state) {
@@ -314,7 +358,75 @@ static void test_half_arrays_take_guesses(void **state) {
       solve_case_deviation(1, y, b + half, half) * solve_case_norm(b + half, half);
   test_below("|A x - b|", absolute, 1.2e-6);
   assert_true(absolute > 1e-9); /* it stopped early */
+  param.residual_type = QUDA_L2_RELATIVE_RESIDUAL | QUDA_HEAVY_QUARK_RESIDUAL;
+  param.tol = 1e-2;
+  param.tol_hq = 1e-7;
+  invertQuda(x + half, b + half, &param);
+  assert_true(param.true_res_hq[0] > 0 && param.true_res_hq[0] <= 1.1e-7);
+  param.residual_type = QUDA_HEAVY_QUARK_RESIDUAL;
+  invertQuda(x + half, b + half, &param);
+  assert_true(param.true_res_hq[0] > 0 && param.true_res_hq[0] <= 1.1e-7);
   free(b), free(x), free(y);
+}
+
+/* ---- tmLQCD: phases in the links ---- */
+
+/* Multiplies complex numbers of one slice after another by exp(i angle t), or by exp(i angle). */
+static void turn(double *z, size_t reals, double angle, int by_slice) {
+  int origin[4];
+  kaon_lattice_part(c.lattice, NULL, origin, NULL);
+  const size_t half = c.sites * reals / 2, slice = half / (size_t)c.part[3];
+  for (size_t i = 0; i < 2 * half; i += 2) {
+    const double a = by_slice ? angle * (double)((size_t)origin[3] + i % half / slice) : angle;
+    const double re = z[i] * cos(a) - z[i + 1] * sin(a), im = z[i] * sin(a) + z[i + 1] * cos(a);
+    z[i] = re;
+    z[i + 1] = im;
+  }
+}
+
+static void load_phases(double angle) {
+  QudaGaugeParam param = solve_case_gauge(&c);
+  double *bare = solve_case_array(c.sites * CASE_MATRIX, 0), *with_sign = c.links[3];
+  param.t_boundary = QUDA_PERIODIC_T;
+  param.reconstruct_sloppy = QUDA_RECONSTRUCT_NO;
+  solve_case_links(&c, LINK_EPS, LINK_SEED); /* without the sign: */
+  must(c.ctx, kaon_gauge_export(c.gauge, KAON_ORDER_QDP, KAON_DOUBLE,
+                                (void *const[]){c.links[0], c.links[1], c.links[2], bare}));
+  turn(bare, CASE_MATRIX, angle, 0);
+  c.links[3] = bare;
+  loadGaugeQuda(c.links, &param);
+  c.links[3] = with_sign;
+  free(bare);
+}
+
+/* With U_t exp(i pi / T) on a periodic lattice, M' = G M G^dagger, where M is antiperiodic and
+ * G = exp(-i pi t / T). */
+static void test_phases_are_a_boundary(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR;
+  const double angle = acos(-1.0) / c.extents[3];
+  double *b = solve_case_array(reals, 3), *x = solve_case_array(reals, 0),
+         *turned = solve_case_array(reals, 0);
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const QudaDslashType dslash = i == 0 ? QUDA_WILSON_DSLASH : QUDA_TWISTED_CLOVER_DSLASH;
+    QudaInvertParam param = solve_case_invert(dslash);
+    param.gamma_basis = QUDA_CHIRAL_GAMMA_BASIS;
+    param.solve_type = QUDA_NORMOP_PC_SOLVE;
+    param.matpc_type = QUDA_MATPC_ODD_ODD_ASYMMETRIC;
+    param.cuda_prec_sloppy = QUDA_SINGLE_PRECISION;
+    load_links();
+    load_clover();
+    invertQuda(x, b, &param);
+    load_phases(angle);
+    load_clover();
+    turn(b, CASE_SPINOR, -angle, 1);
+    invertQuda(turned, b, &param);
+    turn(b, CASE_SPINOR, angle, 1);
+    turn(turned, CASE_SPINOR, angle, 1);
+    /* both to 1e-10, times the condition of M, which is below 50 at this kappa */
+    test_below("phases against a boundary", solve_case_deviation(1, turned, x, reals), 1e-8);
+  }
+  free(b), free(x), free(turned);
 }
 
 /* ---- shifts ---- */
@@ -338,7 +450,15 @@ static void test_shifts_are_those_of_the_client(void **state) {
       param.offset[i] = offsets[i];
       param.tol_offset[i] = 1e-9;
     }
+    param.compute_action = 1;
+    double action = 0;
+    for (int i = 0; i < SHIFTS; i++) param.residue[i] = i + 0.5;
     invertMultiShiftQuda((void **)x, b, &param);
+    for (int i = 0; i < SHIFTS; i++)
+      for (size_t k = 0; k < half; k++) action += (i + 0.5) * b[k] * x[i][k];
+    action = solve_case_sum(action);
+    if (norm != QUDA_KAPPA_NORMALIZATION) action *= pow(divisor(1, norm, param.kappa), 2);
+    test_close("action", param.action[0], action, 1e-12 * fabs(action));
     for (int i = 0; i < SHIFTS; i++) {
       MatDagMatQuda(y, x[i], &param);
       for (size_t k = 0; k < half; k++) y[k] += offsets[i] * x[i][k];
@@ -358,9 +478,11 @@ int main(int argc, char **argv) {
 #endif
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_columns_have_the_bits_of_the_library),
                                      cmocka_unit_test(test_operators_are_the_librarys),
+                                     cmocka_unit_test(test_domain_walls_are_the_librarys),
                                      cmocka_unit_test(test_hops_are_parts_of_the_operator),
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
+                                     cmocka_unit_test(test_phases_are_a_boundary),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
   const int failed = test_main(tests, open_case, close_case);
 #ifdef KAON_QUDA_MPI

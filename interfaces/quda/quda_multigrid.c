@@ -1,11 +1,10 @@
-/* multigrid.c - multigrid preconditioners of clients. Contract: multigrid.h.
+/* quda_multigrid.c - multigrid preconditioners of clients. Contract: quda_multigrid.h.
  * Levels, blocks, numbers of vectors, smoother steps and the precision of the basis are the
  * client's. The rest of QudaMultigridParam is kaon's choice. One file has the bases of all levels:
  * that of level 0. */
-#include "multigrid.h"
+#include "quda_multigrid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "operators.h"
 
@@ -131,7 +130,7 @@ static kaon_status update(void *pointer, const QudaMultigridParam *param) {
   kaon_status status = find(pointer, &mg);
   if (status == KAON_OK) status = ask(param, &request);
   if (status != KAON_OK) return status;
-  if (memcmp(&mg->key, &request.key, sizeof mg->key) != 0) return set_up(mg, param, &request.key);
+  if (!kaon_quda_same_operator(&mg->key, &request.key)) return set_up(mg, param, &request.key);
   return follow(mg, param->thin_update_only == QUDA_BOOLEAN_TRUE ? KAON_MULTIGRID_UPDATE
                     : param->setup_maxiter_refresh[0] > 0        ? KAON_MULTIGRID_REFRESH
                                                                  : KAON_MULTIGRID_AUTO);

@@ -1,4 +1,4 @@
-/* multigrid.h - multigrid preconditioners that clients have made. */
+/* quda_multigrid.h - multigrid preconditioners that clients have made. */
 #pragma once
 
 #include "quda.h"

@@ -1,4 +1,4 @@
-/* dirac.c - dslashQuda() and its relatives: operators applied to a client's spinors.
+/* apply_quda.c - dslashQuda() and its relatives: operators applied to a client's spinors.
  *
  * MatQuda() undoes what invertQuda() does with the same parameters, for every normalisation. QUDA
  * does not divide by 2 m here for staggered quarks; kaon does. */
@@ -35,16 +35,24 @@ static kaon_status apply(const QudaInvertParam *param, const kaon_quda_request *
 
 /* ---- whole operators ---- */
 
+/* out = A in, in the mode of the request. */
 static kaon_status apply_operator(const QudaInvertParam *param, const kaon_quda_request *request,
                                   kaon_operator *M, kaon_operator *A, kaon_parity parity,
                                   kaon_vector *in, kaon_vector *out) {
   (void)param;
   (void)M;
   (void)parity;
-  if (!request->turned) return kaon_operator_apply(A, KAON_PLAIN, in, out);
-  kaon_status status = kaon_vector_gamma5(in, out);
-  if (status == KAON_OK) status = kaon_operator_apply(A, KAON_PLAIN, out, in);
-  if (status == KAON_OK) status = kaon_vector_gamma5(in, out);
+  return kaon_operator_apply(A, request->adjoint ? KAON_DAGGER : KAON_PLAIN, in, out);
+}
+
+/* A^dagger A, or A A^dagger. */
+static kaon_status apply_normal(const QudaInvertParam *param, const kaon_quda_request *request,
+                                kaon_operator *M, kaon_operator *A, kaon_parity parity,
+                                kaon_vector *in, kaon_vector *out) {
+  const kaon_mode then = request->adjoint ? KAON_PLAIN : KAON_DAGGER;
+  kaon_status status = apply_operator(param, request, M, A, parity, in, out);
+  if (status == KAON_OK) status = kaon_vector_copy(in, out);
+  if (status == KAON_OK) status = kaon_operator_apply(A, then, in, out);
   return status;
 }
 
@@ -53,11 +61,13 @@ static kaon_status matrix(void *h_out, void *h_in, const QudaInvertParam *param,
   kaon_quda_request request;
   kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
   if (status != KAON_OK) return status;
-  const kaon_quda_use use = {.pc = solution.pc, .reduced = solution.pc, .normal = normal};
+  const kaon_quda_use use = {
+      .pc = solution.pc, .reduced = solution.pc, .normal = normal, .apply = 1};
   status = kaon_quda_ask(param, &use, &request);
   if (status != KAON_OK) return status;
   const kaon_parity parity = kaon_quda_parity(&request);
-  return apply(param, &request, apply_operator, parity, parity, &h_out, &h_in, 1);
+  return apply(param, &request, normal ? apply_normal : apply_operator, parity, parity, &h_out,
+               &h_in, 1);
 }
 
 void MatQuda(void *h_out, void *h_in, QudaInvertParam *inv_param) {
