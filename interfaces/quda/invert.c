@@ -264,7 +264,8 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_solver_options options;
   QudaInvertParam *param = j->param;
   kaon_quda_solver_defaults(&options);
-  kaon_status status = pose(j);
+  kaon_status status = kaon_quda_check_columns(j->columns);
+  if (status == KAON_OK) status = pose(j);
   if (status == KAON_OK)
     status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);
   if (status == KAON_OK) status = set_options(j, &options);
@@ -297,7 +298,8 @@ static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam
   kaon_quda()->verbosity = outside;
   if (kaon_quda_ended(function, status, 1)) return;
   param->iter = -1;
-  for (int k = 0; k < columns; k++) param->true_res[k] = param->true_res_hq[k] = NAN;
+  for (int k = 0; k < columns && k < QUDA_MAX_MULTI_SRC; k++)
+    param->true_res[k] = param->true_res_hq[k] = NAN;
 }
 
 void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
@@ -305,8 +307,7 @@ void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
 }
 
 void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
-  const kaon_status status = kaon_quda_check_columns(param);
-  if (kaon_quda_ended(__func__, status, 1)) invert(__func__, h_x, h_b, param, param->num_src);
+  invert(__func__, h_x, h_b, param, param->num_src);
 }
 
 /* ---- several shifts: (A^dagger A + offset_i) x_i = b, staggered (offset_i - D D) x_i = b ---- */

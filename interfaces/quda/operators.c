@@ -353,10 +353,10 @@ kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_reque
 
 /* ---- vectors ---- */
 
-kaon_status kaon_quda_check_columns(const QudaInvertParam *param) {
-  if (param->num_src >= 1 && param->num_src <= QUDA_MAX_MULTI_SRC) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_src is %d, but must be from 1 to %d",
-                          param->num_src, QUDA_MAX_MULTI_SRC);
+kaon_status kaon_quda_check_columns(int columns) {
+  if (columns >= 1 && columns <= QUDA_MAX_MULTI_SRC) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_src is %d, but must be from 1 to %d", columns,
+                          QUDA_MAX_MULTI_SRC);
 }
 
 const kaon_space *kaon_quda_space(const kaon_quda_request *request, kaon_parity parity) {

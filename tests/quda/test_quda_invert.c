@@ -470,6 +470,60 @@ static void test_shifts_are_those_of_the_client(void **state) {
   free(b), free(y);
 }
 
+/* ---- refusals ---- */
+
+static void spoil(QudaInvertParam *param, int how) {
+  switch (how) {
+    case 0:
+      param->dslash_type = QUDA_MOBIUS_DWF_DSLASH;
+      break;
+    case 1:
+      param->inv_type = QUDA_EIGCG_INVERTER;
+      break;
+    case 2:
+      param->solution_type = QUDA_MATPC_SOLUTION, param->solve_type = QUDA_DIRECT_SOLVE;
+      break;
+    case 3:
+      param->maxiter = QUDA_INVALID_ENUM;
+      break;
+    case 4:
+      param->kappa = newQudaInvertParam().kappa;
+      break;
+    case 5:
+      param->inv_type_precondition = QUDA_MG_INVERTER, param->preconditioner = param;
+      break;
+    case 6:
+      param->num_src = QUDA_MAX_MULTI_SRC + 1;
+      break;
+    case 7:
+      param->mass_normalization = QUDA_INVALID_NORMALIZATION;
+      break;
+    default:
+      param->matpc_type = QUDA_MATPC_INVALID;
+      break;
+  }
+}
+
+static void test_refusals_leave_the_client_alive(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR;
+  double *b = solve_case_array(reals, 3), *x = solve_case_array(reals, 0);
+  (void)state;
+  load_links();
+  setenv("KAON_QUDA_ON_ERROR", "return", 1);
+  for (int how = 0; how < 9; how++) {
+    QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
+    spoil(&param, how);
+    param.iter = 5;
+    param.true_res[0] = 0;
+    invertMultiSrcQuda((void **)&x, (void **)&b, &param);
+    assert_int_equal(param.iter, -1);
+    assert_true(isnan(param.true_res[0]));
+  }
+  unsetenv("KAON_QUDA_ON_ERROR");
+  assert_true(solve_case_norm(x, reals) == 0);
+  free(b), free(x);
+}
+
 int main(int argc, char **argv) {
 #ifdef KAON_QUDA_MPI
   MPI_Init(&argc, &argv);
@@ -483,6 +537,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
                                      cmocka_unit_test(test_phases_are_a_boundary),
+                                     cmocka_unit_test(test_refusals_leave_the_client_alive),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
   const int failed = test_main(tests, open_case, close_case);
 #ifdef KAON_QUDA_MPI
