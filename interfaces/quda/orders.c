@@ -2,8 +2,6 @@
  * The library has some orders of its own. Arrays in the others are copied into the order MILC. */
 #include "fields.h"
 
-#include <kaon/staggered.h>
-
 #include <stdlib.h>
 #include <string.h>
 
