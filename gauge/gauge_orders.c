@@ -147,8 +147,10 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
   p.matrix_bytes = 18 * kaon_precision_bytes(precision);
   for (; p.array < kaon_order_arrays(order); p.array++) {
     p.memory = arrays[p.array];
+    const kaon_side at =
+        side == KAON_SIDE_ANY ? kaon_memory_side(wide->lattice->ctx, p.memory) : side;
     KAON_TRY(wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
-                                                          : pass_on_device(wide, &p, side, take));
+                                                          : pass_on_device(wide, &p, at, take));
   }
   return KAON_OK;
 }
@@ -228,7 +230,7 @@ kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_order order,
                                       kaon_precision host_precision, const void *const *arrays,
                                       const kaon_link_factors *factors) {
   KAON_ENTER(KAON_OF(gauge), gauge, factors);
-  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, factors, 0);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_ANY, factors, 0);
 }
 
 kaon_status kaon_gauge_import_matrices(kaon_gauge *gauge, kaon_gauge_order order,
@@ -239,7 +241,7 @@ kaon_status kaon_gauge_import_matrices(kaon_gauge *gauge, kaon_gauge_order order
                      "gauge import: the field stores %d reals a link, but general matrices need "
                      "18; create it with KAON_RECONSTRUCT_18",
                      (int)gauge->reconstruct);
-  return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, NULL, 1);
+  return import(gauge, order, host_precision, arrays, KAON_SIDE_ANY, NULL, 1);
 }
 
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,

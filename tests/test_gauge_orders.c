@@ -35,6 +35,9 @@ static void check_device_arrays(dirac_case *c, kaon_gauge *other, kaon_gauge_ord
   void *device = machine_array(c->ctx, room, bytes), *arrays[4];
   for (size_t mu = 0; mu < 4; mu++)
     arrays[mu] = (char *)device + (order == KAON_ORDER_QDP ? mu : 0) * (bytes / 4);
+  const void *const *links = (const void *const *)arrays;
+  must(c->ctx, kaon_gauge_import_matrices(other, order, p, links));
+  must(c->ctx, kaon_gauge_export_device(other, order, p, arrays));
   must(c->ctx, kaon_gauge_unit(other));
   must(c->ctx, kaon_gauge_import_device(other, order, p, (const void *const *)arrays));
   must(c->ctx, c->ctx->backend->memory->clear(c->ctx, device, bytes));

@@ -158,6 +158,11 @@ static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis
   double *from = machine_array(b->ctx, b->noise, bytes), *to = machine_array(b->ctx, back, bytes);
   must(b->ctx, kaon_vector_import_device(b->v[0], 1, from, in));
   must(b->ctx, kaon_vector_export_device(b->v[0], 1, to, out));
+  kaon_vector_layout layout = KAON_VECTOR_LAYOUT_INIT; /* the same, through the host */
+  layout.basis = in;
+  must(b->ctx, kaon_vector_import_ordered(b->v[0], 1, from, bytes, &layout));
+  layout.basis = out;
+  must(b->ctx, kaon_vector_export_ordered(b->v[0], 1, to, bytes, &layout));
   void *found = machine_read(b->ctx, to, bytes);
   memcpy(back, found, bytes);
   free(found);

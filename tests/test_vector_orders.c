@@ -93,6 +93,37 @@ static void play_export(const kaon_launch *launch, const kaon_import_args *args)
   play(args, 0);
 }
 
+/* Memory of the played device has all bits inverted, so that reading it in place is found. */
+static double psi[MOST], array[MOST], all[MOST], same[MOST];
+static int array_there; /* 1: `array` is there */
+
+static int in_array(const void *at) {
+  return (const char *)at >= (const char *)array && (const char *)at < (const char *)(array + MOST);
+}
+
+static int play_place(kaon_context *ctx, const void *pointer) {
+  (void)ctx;
+  return array_there && in_array(pointer) ? KAON_AT_DEVICE : KAON_AT_HOST;
+}
+
+static void copy_bits(void *to, const void *from, size_t bytes, int invert) {
+  for (size_t i = 0; i < bytes; i++)
+    ((unsigned char *)to)[i] =
+        (unsigned char)(((const unsigned char *)from)[i] ^ (invert ? 255 : 0));
+}
+
+static kaon_status play_to_host(kaon_context *ctx, void *host, const void *device, size_t bytes) {
+  (void)ctx;
+  copy_bits(host, device, bytes, array_there && in_array(device));
+  return KAON_OK;
+}
+
+static kaon_status play_to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
+  (void)ctx;
+  copy_bits(device, host, bytes, array_there && in_array(device));
+  return KAON_OK;
+}
+
 /* Calls of import and export in between go through chunks, as on a device. */
 static void device_begin(const setting *s) {
   if (s->device != NULL) s->ctx->backend = s->device;
@@ -118,19 +149,17 @@ static int index_of(const kaon_vector_layout *layout, int kind, int s, int site,
 }
 
 /* Arrays are doubles or floats; all numbers of the tests are floats. */
-static double get(const kaon_vector_layout *layout, const void *array, int i) {
-  return layout->precision == KAON_DOUBLE ? ((const double *)array)[i]
-                                          : (double)((const float *)array)[i];
+static double get(const kaon_vector_layout *layout, const void *from, int i) {
+  return layout->precision == KAON_DOUBLE ? ((const double *)from)[i]
+                                          : (double)((const float *)from)[i];
 }
 
-static void put(const kaon_vector_layout *layout, void *array, int i, double value) {
+static void put(const kaon_vector_layout *layout, void *to, int i, double value) {
   if (layout->precision == KAON_DOUBLE)
-    ((double *)array)[i] = value;
+    ((double *)to)[i] = value;
   else
-    ((float *)array)[i] = (float)value;
+    ((float *)to)[i] = (float)value;
 }
-
-static double psi[MOST], array[MOST], all[MOST], same[MOST];
 
 /* The numbers of psi in the layout; where the vector has no site, `other`. */
 static void arrange(const kaon_vector_layout *layout, int kind, kaon_parity parity,
@@ -159,6 +188,7 @@ static void check_layout(const setting *s, int kind, kaon_parity parity, kaon_pr
   const int numbers = kind_sites[kind] * V * kind_reals[kind];
   double norm2[2];
   arrange(layout, kind, parity, psi, NAN); /* sites of the other parity are not read */
+  if (array_there) copy_bits(array, array, bytes, 1);
   device_begin(s);
   must(s->ctx, kaon_vector_import_ordered(v, 1, array, bytes, layout));
   device_end(s);
@@ -175,9 +205,11 @@ static void check_layout(const setting *s, int kind, kaon_parity parity, kaon_pr
   arrange(layout, kind, parity, same, 7);
   memcpy(all, array, sizeof all);
   for (int i = 0; i < MOST; i++) put(layout, array, i, 7);
+  if (array_there) copy_bits(array, array, bytes, 1);
   device_begin(s);
   must(s->ctx, kaon_vector_export_ordered(v, 1, array, bytes, layout));
   device_end(s);
+  if (array_there) copy_bits(array, array, bytes, 1);
   for (int i = 0; i < MOST; i++)
     if (get(layout, array, i) != get(layout, all, i))
       fail_msg("number %d is %g instead of %g (order %d, components %d, precision %d)", i,
@@ -221,11 +253,17 @@ static void a_device_gets_and_gives_every_layout(void **state) {
   setting s;
   open_setting(&s, KAON_ISA_SCALAR);
   kaon_backend device = *s.ctx->backend;
+  kaon_memory_ops memory = *s.ctx->backend->memory;
+  memory.place = play_place;
+  memory.to_host = play_to_host;
+  memory.to_device = play_to_device;
   device.host_accessible = 0;
   device.import_ops = &ops;
+  device.memory = &memory;
   s.own = s.ctx->backend;
   s.device = &device;
-  check_layouts(&s);
+  for (array_there = 0; array_there < 2; array_there++) check_layouts(&s);
+  array_there = 0;
   close_setting(&s);
 }
 

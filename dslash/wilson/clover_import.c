@@ -21,7 +21,7 @@ static kaon_status check(kaon_context *ctx, const kaon_host_clover *term) {
                      "clover: the given term has precision %d, but must be double (0) or single "
                      "(1)",
                      (int)term->precision);
-  return kaon_check_memory_side(ctx, KAON_SIDE_HOST, term->reals, "clover: the given term");
+  return kaon_check_memory_side(ctx, KAON_SIDE_ANY, term->reals, "clover: the given term");
 }
 
 /* Number of a site in the application's order. */
@@ -107,9 +107,14 @@ static kaon_status check_finite(const kaon_lattice *lattice, int64_t bad) {
 /* Both parities, odd after even. */
 static kaon_status convert(const kaon_lattice *lattice, const kaon_host_clover *term, size_t reals,
                            double *host) {
+  KAON_AUTOFREE void *room = NULL;
   KAON_TRY(check(lattice->ctx, term));
-  const int64_t even = convert_parity(lattice, term, 0, host);
-  const int64_t odd = convert_parity(lattice, term, 1, host + reals);
+  const size_t bytes = 72 * (size_t)lattice->volume * kaon_precision_bytes(term->precision);
+  KAON_TRY(kaon_stage_on_host(lattice->ctx, term->reals, bytes, &room));
+  kaon_host_clover there = *term;
+  if (room != NULL) there.reals = room;
+  const int64_t even = convert_parity(lattice, &there, 0, host);
+  const int64_t odd = convert_parity(lattice, &there, 1, host + reals);
   return check_finite(lattice, even < odd ? even : odd);
 }
 

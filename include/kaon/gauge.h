@@ -74,7 +74,8 @@ typedef struct kaon_link_factors {
   double factor[4];   /**< of the links of each direction: 1 if none, for example 1 / xi in space */
   int antiperiodic_t; /**< 1: the links U_t at t = L_t - 1 have the boundary's factor -1 */
 } kaon_link_factors;
-/** kaon_gauge_import() of links that were multiplied by `factors`, which are divided out first.
+/** kaon_gauge_import() of links that were multiplied by `factors`, which are divided out first. Each
+ * array is in memory of the host or, as for kaon_gauge_import_device(), of the context's device.
  *
  * Operators multiply their own: set the lattice's boundary and the anisotropy of
  * kaon_dirac_options. With several ranks L_t is that of the whole lattice, and all pass the same
@@ -85,7 +86,8 @@ KAON_API kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_ord
                                                const void *const *arrays,
                                                const kaon_link_factors *factors);
 /** kaon_gauge_import() for any finite 3x3 matrices, in a field of 18 reals: fat and long links, or
- * links with phases, boundary signs or 1 / xi multiplied in.
+ * links with phases, boundary signs or 1 / xi multiplied in. Each array is in memory of the host
+ * or, as for kaon_gauge_import_device(), of the context's device.
  *
  * Operators use them as they are, on a periodic lattice with anisotropy 1 for factors that are
  * multiplied in already. The clover term is made of closed loops of these links: phases and signs

@@ -95,8 +95,8 @@ KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_optio
  * - `options`: as there, with csw = 0; NULL: the defaults
  * - `order`: of sites. KAON_ORDER_NATURAL: lexicographic; KAON_ORDER_MILC: even sites first
  * - `host_precision`: KAON_DOUBLE or KAON_SINGLE, the type of the reals
- * - `term`: 72 reals a site in host memory, two blocks of 36. With several ranks it has this rank's
- *   part. It is copied
+ * - `term`: 72 reals a site, two blocks of 36, in memory of the host or of the context's device.
+ *   With several ranks it has this rank's part. It is copied
  *
  * A contains the 1 and the coefficient. Its blocks are Hermitian 6x6 matrices, on spins 0, 1 and on
  * spins 2, 3 of KAON_BASIS_DEGRAND_ROSSI, with index 3 spin + colour. A block is stored as 6
@@ -105,7 +105,7 @@ KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_optio
  *
  * M becomes STALE when the links change, until kaon_dirac_set_clover(). It has no reduction in
  * temporal gauge. Collective. Errors: those of kaon_dirac_create(); NOT_FINITE also for a number of
- * the term, with its site; ARGUMENT also for csw other than 0, and for memory of a device. */
+ * the term, with its site; ARGUMENT also for csw other than 0, and for memory of another device. */
 KAON_API kaon_status kaon_dirac_create_clover(kaon_gauge *gauge, const kaon_dirac_options *options,
                                               kaon_gauge_order order, kaon_precision host_precision,
                                               const void *term, kaon_operator **M);

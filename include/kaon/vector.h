@@ -102,15 +102,17 @@ KAON_API kaon_status kaon_vector_import(kaon_vector *vector, int column, const d
  * those of import, without NOT_FINITE. Collective. */
 KAON_API kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                         kaon_basis basis);
-/** Fills one column from a host array in any layout. kaon_vector_import() is the case of sites and
- * components in their first order, and of doubles.
+/** Fills one column from an array in any layout, in memory of the host or of the context's device.
+ * kaon_vector_import() is the case of sites and components in their first order, and of doubles.
  *
  * `bytes` is the length of the array: that of the whole part of this rank, or with
  * #KAON_SITES_ONE_PARITY that of the sites of one parity. Another length is refused. From a whole
  * array, a vector of one parity reads the sites of that parity. Vectors that are not of a lattice
- * take the layout of kaon_vector_import() alone. The array must not be memory of the library.
- * Collective. Errors: ARGUMENT (also: memory of a device), SHAPE (a column that the vector does not
- * have; the length; #KAON_SITES_ONE_PARITY for a vector of both), NOT_FINITE, MEMORY, DEVICE. */
+ * take the layout of kaon_vector_import() alone. The array must not be memory of the library. An
+ * array on the device is copied through the host; earlier work on it in the caller's streams must
+ * be done. Collective. Errors: ARGUMENT (also: memory of another device), SHAPE (a column that the
+ * vector does not have; the length; #KAON_SITES_ONE_PARITY for a vector of both), NOT_FINITE,
+ * MEMORY, DEVICE. */
 KAON_API kaon_status kaon_vector_import_ordered(kaon_vector *vector, int column, const void *array,
                                                 size_t bytes, const kaon_vector_layout *layout);
 /** Writes one column to such an array. In a whole array, a vector of one parity leaves the other

@@ -11,10 +11,24 @@
 #include "lib/vector/vector_transfer.h"
 #include "lib/core/entry.h"
 
+/* KAON_AT_HOST and KAON_AT_DEVICE; 0: another device. */
+static int places_of(kaon_context *ctx, const void *memory) {
+  const kaon_memory_ops *ops = ctx->backend->memory;
+  return ops->place != NULL ? ops->place(ctx, memory) : KAON_AT_HOST | KAON_AT_DEVICE;
+}
+
+kaon_side kaon_memory_side(kaon_context *ctx, const void *memory) {
+  return places_of(ctx, memory) & KAON_AT_HOST ? KAON_SIDE_HOST : KAON_SIDE_DEVICE;
+}
+
 kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
                                    const char *what) {
-  const kaon_memory_ops *ops = ctx->backend->memory;
-  const int places = ops->place != NULL ? ops->place(ctx, memory) : KAON_AT_HOST | KAON_AT_DEVICE;
+  const int places = places_of(ctx, memory);
+  if (side == KAON_SIDE_ANY && places == 0)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: the array is in the memory of another device than this context's (%s); "
+                     "pass memory of that device or of the host",
+                     what, ctx->device);
   if (side == KAON_SIDE_HOST && !(places & KAON_AT_HOST))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "%s: the array is in a device's memory; call the function that ends in "
@@ -26,6 +40,16 @@ kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void
                      "memory call the function without _device",
                      what, ctx->device);
   return KAON_OK;
+}
+
+kaon_status kaon_stage_on_host(kaon_context *ctx, const void *array, size_t bytes, void **room) {
+  *room = NULL;
+  if (bytes == 0 || kaon_memory_side(ctx, array) == KAON_SIDE_HOST) return KAON_OK;
+  *room = malloc(bytes);
+  if (*room == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "out of host memory for %zu bytes of a device's array",
+                     bytes);
+  return ctx->backend->memory->to_host(ctx, *room, array, bytes);
 }
 
 static int64_t site_index(const kaon_vector_transfer *d, int64_t block, int lane) {
@@ -250,19 +274,25 @@ kaon_status kaon_vector_import_ordered(kaon_vector *vector, int column, const vo
                                        size_t bytes, const kaon_vector_layout *layout) {
   KAON_ENTER(KAON_OF(vector), vector, layout);
   kaon_vector_transfer d;
-  const kaon_status status =
-      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_HOST, "import", &d);
-  return import_array(&d, vector, array, status);
+  KAON_AUTOFREE void *room = NULL;
+  kaon_status status =
+      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_ANY, "import", &d);
+  if (status == KAON_OK) status = kaon_stage_on_host(vector->ctx, array, bytes, &room);
+  return import_array(&d, vector, room != NULL ? room : array, status);
 }
 
 kaon_status kaon_vector_export_ordered(const kaon_vector *vector, int column, void *array,
                                        size_t bytes, const kaon_vector_layout *layout) {
   KAON_ENTER(KAON_OF(vector), vector, layout);
   kaon_vector_transfer d;
+  KAON_AUTOFREE void *room = NULL; /* other sites of a device's array return as they were */
   kaon_status status =
-      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_HOST, "export", &d);
+      kaon_transfer_make(vector, column, array, bytes, layout, KAON_SIDE_ANY, "export", &d);
+  if (status == KAON_OK) status = kaon_stage_on_host(vector->ctx, array, bytes, &room);
   KAON_TRY(kaon_agree(vector->ctx, status)); /* a length may be wrong on one rank alone */
-  return export_array(&d, vector, array, status);
+  KAON_TRY(export_array(&d, vector, room != NULL ? room : array, status));
+  return room != NULL ? vector->ctx->backend->memory->to_device(vector->ctx, array, room, bytes)
+                      : KAON_OK;
 }
 
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,

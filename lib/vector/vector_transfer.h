@@ -24,8 +24,8 @@ typedef struct kaon_vector_transfer {
   int slice;                      /* if `space` is flat, the one of them that is moved; else 0 */
 } kaon_vector_transfer;
 
-/* Where the caller's memory is. */
-typedef enum kaon_side { KAON_SIDE_HOST, KAON_SIDE_DEVICE } kaon_side;
+/* Where the caller's memory is. ANY: on the host, or on the context's device. */
+typedef enum kaon_side { KAON_SIDE_HOST, KAON_SIDE_DEVICE, KAON_SIDE_ANY } kaon_side;
 
 /* The layout of kaon_vector_import, and the bytes of an array in a layout. The length of an unknown
  * layout has no meaning. */
@@ -99,6 +99,12 @@ static inline void kaon_record_write(const kaon_vector_transfer *d, const double
  * with `what`. */
 kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
                                    const char *what);
+
+/* HOST for memory that the host reaches, else DEVICE. */
+kaon_side kaon_memory_side(kaon_context *ctx, const void *memory);
+/* A copy in host memory of an array in device memory; *room: NULL for other arrays. The caller
+ * frees it. */
+kaon_status kaon_stage_on_host(kaon_context *ctx, const void *array, size_t bytes, void **room);
 
 /* Bytes imported or exported at a time: enough for the full bus bandwidth, and small beside all
  * other memory. */

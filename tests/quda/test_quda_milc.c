@@ -449,6 +449,22 @@ static void test_odd_lattice(void **state) {
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
+/* Nothing of an ended interface is used again. */
+static void test_restart(void **state) {
+  client m;
+  double returned[2];
+  (void)state;
+  open_client(&m, 8, 1);
+  for (int k = 0; k < 2; k++) {
+    memset(m.x, 0, 48 * (size_t)m.c.part);
+    invert(&m, m.naik, arguments(0, 2), 2, 1e-9, 0, 0, returned);
+    check_solution(&m, m.naik, 0, 1e-9, returned, 1e-11);
+    qudaFinalize();
+    start();
+  }
+  close_client(&m);
+}
+
 int main(int argc, char **argv) {
 #ifdef KAON_QUDA_MPI
   static const int by_ranks[4][4] = {{1, 1, 1, 1}, {1, 1, 1, 2}, {1, 2, 1, 2}, {1, 2, 1, 4}};
@@ -464,7 +480,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_precisions),  cmocka_unit_test(test_resident),
       cmocka_unit_test(test_fermilab),    cmocka_unit_test(test_many_sources),
       cmocka_unit_test(test_multishift),  cmocka_unit_test(test_dslash),
-      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_refusals),    cmocka_unit_test(test_restart),
   };
   start();
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);

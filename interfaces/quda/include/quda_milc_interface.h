@@ -129,8 +129,10 @@ void qudaSpinTaste(int external_precision, int quda_precision, const void *const
                    void *dst, int spin, int taste, int reloadGaugeField);
 
 /* Staggered solves: (4 mass^2 - D^2) solution = source on the parity inv_args.evenodd. Precision 1: single, 2: double.
- * *num_iters = -1 on entry: the links are new. Residuals are relative 2-norms; fermilab: the
- * heavy-quark residual. */
+ * *num_iters = -1 on entry: the links are new. Otherwise links stay that have the same pointers; a
+ * change of all of them in place is noticed, one of a few may not be. Residuals are relative
+ * 2-norms; fermilab: the heavy-quark residual, of shifts only if one of them has a target, else 0.
+ * A target of 0 is none; of a later shift it means as far as the first one goes. */
 void qudaInvert(int external_precision, int quda_precision, double mass, QudaInvertArgs_t inv_args,
                 double target_residual, double target_fermilab_residual,
                 const void *const milc_fatlink, const void *const milc_longlink, void *source,
