@@ -289,13 +289,19 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
 }
 
+/* Sets the verbosity of a call, if it has one; returns the former. */
+static QudaVerbosity speak(QudaVerbosity verbosity) {
+  const QudaVerbosity former = kaon_quda()->verbosity;
+  if (verbosity != QUDA_INVALID_VERBOSITY) kaon_quda()->verbosity = verbosity;
+  return former;
+}
+
 static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam *param,
                    int columns) {
   job j = {.param = param, .columns = columns};
-  const QudaVerbosity outside = kaon_quda()->verbosity;
-  if (param->verbosity != QUDA_INVALID_VERBOSITY) kaon_quda()->verbosity = param->verbosity;
+  const QudaVerbosity outside = speak(param->verbosity);
   const kaon_status status = solve(&j, h_x, h_b);
-  kaon_quda()->verbosity = outside;
+  speak(outside);
   if (kaon_quda_ended(function, status, 1)) return;
   param->iter = -1;
   for (int k = 0; k < columns && k < QUDA_MAX_MULTI_SRC; k++)
@@ -423,7 +429,10 @@ static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
 }
 
 void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
-  if (kaon_quda_ended(__func__, shifts(h_x, h_b, param), 1)) return;
+  const QudaVerbosity outside = speak(param->verbosity);
+  const kaon_status status = shifts(h_x, h_b, param);
+  speak(outside);
+  if (kaon_quda_ended(__func__, status, 1)) return;
   param->iter = -1;
   for (int i = 0; i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT; i++)
     param->true_res_offset[i] = NAN;

@@ -12,6 +12,28 @@ enum { COLUMNS = 12, LS = 4, LINK_SEED = 7 };
 static const double csw = 1.3, LINK_EPS = 0.4;
 static solve_case c;
 
+/* A QMP of the application's, which gives the grid of four ranks; x runs fastest. */
+int QMP_logical_topology_is_declared(void);
+int QMP_get_logical_number_of_dimensions(void);
+const int *QMP_get_logical_dimensions(void);
+int QMP_get_node_number_from(const int *x);
+
+int QMP_logical_topology_is_declared(void) {
+  return c.grid[2] > 1;
+}
+
+int QMP_get_logical_number_of_dimensions(void) {
+  return 4;
+}
+
+const int *QMP_get_logical_dimensions(void) {
+  return c.grid;
+}
+
+int QMP_get_node_number_from(const int *x) {
+  return x[3] * c.grid[2] + x[2];
+}
+
 static int open_case(void **state) {
   (void)state;
   solve_case_open(&c, (const int[4]){4, 2, 4, 4}, LINK_EPS);
