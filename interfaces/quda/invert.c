@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "operators.h"
-#include "quda_multigrid.h"
+#include "solves.h"
 
 /* Methods for systems that are not Hermitian. */
 static const struct {
@@ -258,6 +258,18 @@ static kaon_status find_action(const job *j) {
   return status;
 }
 
+/* Where x begins: earlier solutions, the client's guess, or 0. */
+static kaon_status begin(const job *j, void **h_x) {
+  kaon_quda_system *system = j->system;
+  if (j->param->chrono_use_resident) {
+    const int reduced = kaon_operator_space(system->A) == kaon_vector_space(system->x);
+    return kaon_quda_guess(j->param, reduced ? system->A : system->M, system->b, system->x);
+  }
+  if (j->param->use_init_guess == QUDA_USE_INIT_GUESS_YES && !j->request.embedded)
+    return take(j, h_x, system->x);
+  return kaon_vector_zero(system->x);
+}
+
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
@@ -276,12 +288,11 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   status = kaon_quda_prepare(system, &options, j->columns, kaon_quda_space(&j->request, parity));
   if (status == KAON_OK) status = take(j, h_b, system->b);
   if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / j->request.factor);
-  if (status == KAON_OK)
-    status = param->use_init_guess == QUDA_USE_INIT_GUESS_YES && !j->request.embedded
-                 ? take(j, h_x, system->x)
-                 : kaon_vector_zero(system->x);
+  if (status == KAON_OK) status = begin(j, h_x);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status == KAON_OK && param->chrono_make_resident)
+    status = kaon_quda_keep_solution(param, system->x);
   if (status == KAON_OK && param->compute_action) status = find_action(j);
   if (status != KAON_OK) return status;
   fill(j, columns, &report, &options);

@@ -492,6 +492,44 @@ static void test_shifts_are_those_of_the_client(void **state) {
   free(b), free(y);
 }
 
+/* ---- Chroma: guesses from earlier solutions ---- */
+
+/* Steps for a source that moves on by `t`. */
+static int steps_at(QudaInvertParam *param, double t, double *b, double *x, size_t reals) {
+  for (size_t i = 0; i < reals; i++) b[i] = 1 + sin((double)(i % 1009) + t);
+  invertQuda(x, b, param);
+  assert_true(param->true_res[0] <= 1.1 * param->tol);
+  return param->iter;
+}
+
+/* sin(i + t) has two dimensions, and the constant is a third. */
+static void test_earlier_solutions_are_guesses(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR / 2;
+  double *b = solve_case_array(reals, 0), *x = solve_case_array(reals, 0);
+  (void)state;
+  load_links();
+  load_clover();
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  param.solution_type = QUDA_MATPC_SOLUTION;
+  param.dagger = QUDA_DAG_YES;
+  param.use_init_guess = QUDA_USE_INIT_GUESS_YES; /* chrono_use_resident goes before */
+  param.chrono_index = 3;
+  param.chrono_max_dim = 3;
+  param.chrono_make_resident = param.chrono_use_resident = 1;
+  const int cold = steps_at(&param, 0, b, x, reals);
+  for (int i = 1; i < 3; i++) steps_at(&param, 0.1 * i, b, x, reals);
+  assert_true(steps_at(&param, 0.3, b, x, reals) < cold / 2);
+  flushChronoQuda(2);
+  assert_true(steps_at(&param, 0.4, b, x, reals) < cold / 2);
+  flushChronoQuda(-1);
+  assert_true(steps_at(&param, 0.5, b, x, reals) > cold / 2);
+  param.chrono_replace_last = 1;
+  for (int i = 0; i < 2; i++) steps_at(&param, 0.6, b, x, reals);
+  assert_true(steps_at(&param, 0.6, b, x, reals) <= 1);
+  flushChronoQuda(-1);
+  free(b), free(x);
+}
+
 /* ---- refusals ---- */
 
 static void spoil(QudaInvertParam *param, int how) {
@@ -559,6 +597,7 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
                                      cmocka_unit_test(test_phases_are_a_boundary),
+                                     cmocka_unit_test(test_earlier_solutions_are_guesses),
                                      cmocka_unit_test(test_refusals_leave_the_client_alive),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
   const int failed = test_main(tests, open_case, close_case);
