@@ -70,6 +70,7 @@ CALLS = {
     "kaon_kaczmarz_describe": {"reduced": "w.kaczmarz"},
     "kaon_solver_relaxation": {"solver": "w.relaxation"},
     "kaon_solver_history": {"history": "w.numbers", "count": "w.ints"},
+    "kaon_forecast": {"solutions": "(kaon_vector *const[]){w.z}"},
     "kaon_remedies": {"failure": "&w.failure", "remedies": "w.remedies"},
     "kaon_multishift_create": {"A": "w.normal"},
     "kaon_multishift_set_tol": {"tol": "w.sigma"},
@@ -223,7 +224,7 @@ class Walk:
             yield "NaN", "", "NAN", "ANY"
 
     def call(self, function, result, arguments, values, what, before, expectation):
-        made = next((a for a in arguments if a.object and a.stars == 2 and not function.endswith("_destroy")), None)
+        made = next((a for a in arguments if a.object and a.stars == 2 and "const" not in a.kind and not function.endswith("_destroy")), None)
         call = f"{function}({', '.join(values)})"
         if result != "kaon_status":
             void = f"{call};" if result == "void" else f"(void){call};"
