@@ -277,6 +277,17 @@ static void test_operators_are_the_librarys(void **state) {
   free(in), free(out), free(expected);
 }
 
+/* Exchanges the parities of odd slices. */
+static void exchange_slices(double *v) {
+  const size_t slice = c.sites * CASE_SPINOR / 2;
+  for (size_t s = 1; s < LS; s += 2)
+    for (size_t i = 0; i < slice; i++) {
+      double *even = v + s * slice + i, *odd = even + LS * slice, keep = *even;
+      *even = *odd;
+      *odd = keep;
+    }
+}
+
 /* QUDA's operator is kaon's over 5 + m5, and its normalisations multiply by that. */
 static void test_domain_walls_are_the_librarys(void **state) {
   const size_t reals = c.sites * CASE_SPINOR * LS, bytes = reals * sizeof(double);
@@ -309,6 +320,15 @@ static void test_domain_walls_are_the_librarys(void **state) {
       test_below("domain wall", solve_case_deviation(factor, out, expected, reals), 3e-14);
     }
   }
+  /* the same numbers in the order of a parity of five dimensions */
+  exchange_slices(in);
+  exchange_slices(expected);
+  param.dslash_type = QUDA_DOMAIN_WALL_DSLASH;
+  MatQuda(out, in, &param);
+  test_below("parity of five", solve_case_deviation(1, out, expected, reals), 3e-14);
+  invertQuda(in, expected, &param);
+  MatQuda(out, in, &param);
+  test_below("parity of five", solve_case_deviation(1, out, expected, reals), 1.2e-10);
   free(in), free(out), free(expected);
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
