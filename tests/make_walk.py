@@ -40,6 +40,8 @@ CALLS = {
     "kaon_dirac_set_clover": {"M": "w.given", "term": "w.numbers"},
     "kaon_gauge_import_factors": {"factors": "&w.factors"},
     "kaon_dirac_hop": {"in": "w.odd", "out": "w.even"},
+    "kaon_dirac_site": {"in": "w.even", "out": "w.even"},
+    "kaon_vector_copy_parity": {"to": "w.even", "from": "w.x"},
     "kaon_dirac_clover_logdet": {"M": "w.clover"},
     "kaon_operator_prepare": {"R": "w.reduced", "b": "w.x", "reduced_b": "w.even"},
     "kaon_operator_reconstruct": {"R": "w.reduced", "reduced_x": "w.even", "b": "w.x", "x": "w.y"},
@@ -68,6 +70,7 @@ CALLS = {
     "kaon_kaczmarz_describe": {"reduced": "w.kaczmarz"},
     "kaon_solver_relaxation": {"solver": "w.relaxation"},
     "kaon_solver_history": {"history": "w.numbers", "count": "w.ints"},
+    "kaon_forecast": {"solutions": "(kaon_vector *const[]){w.z}"},
     "kaon_remedies": {"failure": "&w.failure", "remedies": "w.remedies"},
     "kaon_multishift_create": {"A": "w.normal"},
     "kaon_multishift_set_tol": {"tol": "w.sigma"},
@@ -221,7 +224,7 @@ class Walk:
             yield "NaN", "", "NAN", "ANY"
 
     def call(self, function, result, arguments, values, what, before, expectation):
-        made = next((a for a in arguments if a.object and a.stars == 2 and not function.endswith("_destroy")), None)
+        made = next((a for a in arguments if a.object and a.stars == 2 and "const" not in a.kind and not function.endswith("_destroy")), None)
         call = f"{function}({', '.join(values)})"
         if result != "kaon_status":
             void = f"{call};" if result == "void" else f"(void){call};"

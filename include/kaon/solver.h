@@ -327,6 +327,25 @@ KAON_API kaon_status kaon_solver_history(const kaon_solver *solver, int column, 
  * never waits for the host and calls no monitor. Collective. Errors: ARGUMENT, MEMORY. */
 KAON_API kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
+/** Number of solutions at most that kaon_forecast() takes. */
+#define KAON_FORECAST_MOST 32
+/** Makes a guess for A x = b from earlier solutions, of other sources or of A with other links
+ * ("chronological" guess). It has the least |b - A x| of all combinations of them, column by column.
+ *
+ * - `solutions`: `n` vectors, 0 to #KAON_FORECAST_MOST, the newest first. They are unchanged. Where
+ *   one depends on those before, it is not used. n = 0: x = 0
+ * - b, x: b is unchanged, x overwritten; x is none of the others
+ *
+ * All are of A's space and precision with equal columns. Sums are in double. It takes n applications
+ * of A, n (n + 1) products, and 2 n + 1 vectors meanwhile. With a guess of residual rho a solver
+ * saves as many steps as it takes from |b| to rho |b|. Collective. Errors: ARGUMENT, SHAPE,
+ * PRECISION, ALIAS, STALE, NOT_FINITE (a solution is not), MEMORY, NOT_BUILT; after an error x is
+ * unspecified.
+ *
+ * Source: Brower, Ivanenko, Levi, Orginos, Nucl. Phys. B 484 (1997) 353, hep-lat/9509012. */
+KAON_API kaon_status kaon_forecast(kaon_operator *A, int n, kaon_vector *const *solutions,
+                                   const kaon_vector *b, kaon_vector *x);
+
 #ifdef __cplusplus
 }
 #endif
