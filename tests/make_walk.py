@@ -40,6 +40,8 @@ CALLS = {
     "kaon_dirac_set_clover": {"M": "w.given", "term": "w.numbers"},
     "kaon_gauge_import_factors": {"factors": "&w.factors"},
     "kaon_dirac_hop": {"in": "w.odd", "out": "w.even"},
+    "kaon_dirac_site": {"in": "w.even", "out": "w.even"},
+    "kaon_vector_copy_parity": {"to": "w.even", "from": "w.x"},
     "kaon_dirac_clover_logdet": {"M": "w.clover"},
     "kaon_operator_prepare": {"R": "w.reduced", "b": "w.x", "reduced_b": "w.even"},
     "kaon_operator_reconstruct": {"R": "w.reduced", "reduced_x": "w.even", "b": "w.x", "x": "w.y"},

@@ -388,6 +388,65 @@ static void test_pass_gates_columns_and_sums_in_the_same_go(void **state) {
   gates_and_sums(tail_extents);
 }
 
+/* On p, M of a vector that is zero on q is T of it. T^-1 T = 1 within the condition of the blocks,
+ * which is below 100 on these links; 12 products round by 12 eps each. The adjoints are those of the
+ * products. */
+static void site_terms(dirac_case *c, kaon_operator *M, kaon_parity p) {
+  kaon_vector *whole = case_vector(c, KAON_FULL, KAON_DOUBLE, 2),
+              *image = case_vector(c, KAON_FULL, KAON_DOUBLE, 2);
+  kaon_vector *in = case_vector(c, p, KAON_DOUBLE, 2), *out = case_vector(c, p, KAON_DOUBLE, 2),
+              *part = case_vector(c, p, KAON_DOUBLE, 2);
+  ref_complex **psi = case_random_columns(c, 2, 3);
+  double norm[2], off[2], dot[2][2], other[2][2];
+  case_import(c, in, psi);
+  must(c->ctx, kaon_vector_copy_parity(whole, in));
+  must(c->ctx, kaon_vector_norm2(in, norm));
+  for (int mode = 0; mode < 2; mode++) {
+    must(c->ctx, kaon_operator_apply(M, (kaon_mode)mode, whole, image));
+    must(c->ctx, kaon_vector_copy_parity(part, image));
+    must(c->ctx, kaon_dirac_site(M, p, (kaon_mode)mode, 0, in, out));
+    must(c->ctx, kaon_vector_dot(in, out, mode == 0 ? dot : other));
+    must(c->ctx, kaon_vector_axpy(-1, 0, out, part));
+    must(c->ctx, kaon_vector_norm2(part, off));
+    test_below("T against M", sqrt(off[1] / norm[1]), 100 * 12 * DBL_EPSILON);
+    must(c->ctx, kaon_dirac_site(M, p, (kaon_mode)mode, 1, out, out));
+    must(c->ctx, kaon_vector_axpy(-1, 0, in, out));
+    must(c->ctx, kaon_vector_norm2(out, off));
+    test_below("T^-1 T", sqrt(off[1] / norm[1]), 100 * 12 * DBL_EPSILON);
+  }
+  test_close("(x, T x)", dot[0][1], -other[0][1], 100 * 12 * DBL_EPSILON * norm[0]);
+  must_refuse(c->ctx, KAON_ERR_SHAPE, kaon_dirac_site(M, (kaon_parity)(1 - p), 0, 0, in, out));
+  must_refuse(c->ctx, KAON_ERR_SHAPE, kaon_vector_copy_parity(whole, image));
+  must_refuse(c->ctx, KAON_ERR_SHAPE, kaon_vector_copy_parity(in, out));
+  case_free_columns(psi, 2);
+  kaon_vector_destroy(&whole);
+  kaon_vector_destroy(&image);
+  kaon_vector_destroy(&in);
+  kaon_vector_destroy(&out);
+  kaon_vector_destroy(&part);
+}
+
+static void test_site_terms_are_parts_of_the_operator(void **state) {
+  dirac_case c;
+  (void)state;
+  for (int machine = 0; machine <= MACHINE_CUDA; machine += MACHINE_CUDA) {
+    if (!case_open(&c, machine, small_extents, 1, LINKS_WEAK, 16)) continue;
+    for (int mu = 0; mu < 2; mu++)
+      for (int clover = 0; clover < 2; clover++) {
+        kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+        kaon_operator *M = NULL;
+        options.kappa = kappa;
+        options.csw = clover ? csw : 0;
+        options.mu = mu ? 0.3 : 0;
+        must(c.ctx, kaon_dirac_create(c.gauge, &options, &M));
+        site_terms(&c, M, KAON_EVEN);
+        site_terms(&c, M, KAON_ODD);
+        kaon_operator_destroy(&M);
+      }
+    case_close(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_clover_schur_matches_reference_on_plain_order),
@@ -398,6 +457,7 @@ int main(void) {
       cmocka_unit_test(test_full_residual_is_the_lifted_one_and_vanishes_elsewhere),
       cmocka_unit_test(test_reduced_solution_is_the_full_one),
       cmocka_unit_test(test_pass_gates_columns_and_sums_in_the_same_go),
+      cmocka_unit_test(test_site_terms_are_parts_of_the_operator),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ void dslashQuda(void *h_out, void *h_in, QudaInvertParam *inv_param, QudaParity 
 }
 
 void dslashMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param, QudaParity parity) {
-  kaon_status status = kaon_quda_check_columns(param);
+  kaon_status status = kaon_quda_check_columns(param->num_src);
   if (status == KAON_OK) status = hop(h_x, h_b, param, parity, param->num_src);
   kaon_quda_check(__func__, status);
 }

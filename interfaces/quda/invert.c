@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "operators.h"
-#include "quda_multigrid.h"
+#include "solves.h"
 
 /* Methods for systems that are not Hermitian. */
 static const struct {
@@ -258,13 +258,26 @@ static kaon_status find_action(const job *j) {
   return status;
 }
 
+/* Where x begins: earlier solutions, the client's guess, or 0. */
+static kaon_status begin(const job *j, void **h_x) {
+  kaon_quda_system *system = j->system;
+  if (j->param->chrono_use_resident) {
+    const int reduced = kaon_operator_space(system->A) == kaon_vector_space(system->x);
+    return kaon_quda_guess(j->param, reduced ? system->A : system->M, system->b, system->x);
+  }
+  if (j->param->use_init_guess == QUDA_USE_INIT_GUESS_YES && !j->request.embedded)
+    return take(j, h_x, system->x);
+  return kaon_vector_zero(system->x);
+}
+
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   kaon_solver_options options;
   QudaInvertParam *param = j->param;
   kaon_quda_solver_defaults(&options);
-  kaon_status status = pose(j);
+  kaon_status status = kaon_quda_check_columns(j->columns);
+  if (status == KAON_OK) status = pose(j);
   if (status == KAON_OK)
     status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);
   if (status == KAON_OK) status = set_options(j, &options);
@@ -275,12 +288,11 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   status = kaon_quda_prepare(system, &options, j->columns, kaon_quda_space(&j->request, parity));
   if (status == KAON_OK) status = take(j, h_b, system->b);
   if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / j->request.factor);
-  if (status == KAON_OK)
-    status = param->use_init_guess == QUDA_USE_INIT_GUESS_YES && !j->request.embedded
-                 ? take(j, h_x, system->x)
-                 : kaon_vector_zero(system->x);
+  if (status == KAON_OK) status = begin(j, h_x);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status == KAON_OK && param->chrono_make_resident)
+    status = kaon_quda_keep_solution(param, system->x);
   if (status == KAON_OK && param->compute_action) status = find_action(j);
   if (status != KAON_OK) return status;
   fill(j, columns, &report, &options);
@@ -288,16 +300,23 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
 }
 
+/* Sets the verbosity of a call, if it has one; returns the former. */
+static QudaVerbosity speak(QudaVerbosity verbosity) {
+  const QudaVerbosity former = kaon_quda()->verbosity;
+  if (verbosity != QUDA_INVALID_VERBOSITY) kaon_quda()->verbosity = verbosity;
+  return former;
+}
+
 static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam *param,
                    int columns) {
   job j = {.param = param, .columns = columns};
-  const QudaVerbosity outside = kaon_quda()->verbosity;
-  if (param->verbosity != QUDA_INVALID_VERBOSITY) kaon_quda()->verbosity = param->verbosity;
+  const QudaVerbosity outside = speak(param->verbosity);
   const kaon_status status = solve(&j, h_x, h_b);
-  kaon_quda()->verbosity = outside;
+  speak(outside);
   if (kaon_quda_ended(function, status, 1)) return;
   param->iter = -1;
-  for (int k = 0; k < columns; k++) param->true_res[k] = param->true_res_hq[k] = NAN;
+  for (int k = 0; k < columns && k < QUDA_MAX_MULTI_SRC; k++)
+    param->true_res[k] = param->true_res_hq[k] = NAN;
 }
 
 void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
@@ -305,8 +324,7 @@ void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
 }
 
 void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
-  const kaon_status status = kaon_quda_check_columns(param);
-  if (kaon_quda_ended(__func__, status, 1)) invert(__func__, h_x, h_b, param, param->num_src);
+  invert(__func__, h_x, h_b, param, param->num_src);
 }
 
 /* ---- several shifts: (A^dagger A + offset_i) x_i = b, staggered (offset_i - D D) x_i = b ---- */
@@ -422,7 +440,10 @@ static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
 }
 
 void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
-  if (kaon_quda_ended(__func__, shifts(h_x, h_b, param), 1)) return;
+  const QudaVerbosity outside = speak(param->verbosity);
+  const kaon_status status = shifts(h_x, h_b, param);
+  speak(outside);
+  if (kaon_quda_ended(__func__, status, 1)) return;
   param->iter = -1;
   for (int i = 0; i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT; i++)
     param->true_res_offset[i] = NAN;

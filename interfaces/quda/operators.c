@@ -36,6 +36,7 @@ static const dslash dslashes[] = {
     {QUDA_TWISTED_MASS_DSLASH, DIRAC, 0, 1, 0},
     {QUDA_TWISTED_CLOVER_DSLASH, DIRAC, 1, 1, 0},
     {QUDA_DOMAIN_WALL_4D_DSLASH, DOMAIN_WALL, 0, 0, 0},
+    {QUDA_DOMAIN_WALL_DSLASH, DOMAIN_WALL, 0, 0, 0},
     {QUDA_STAGGERED_DSLASH, STAGGERED, 0, 0, 0},
     {QUDA_ASQTAD_DSLASH, STAGGERED, 0, 0, 1},
 };
@@ -91,12 +92,12 @@ static kaon_status find_dslash(QudaDslashType type, const dslash **found) {
     }
   return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                           "dslash_type is %d, but kaon has Wilson (%d), clover (%d), twisted mass "
-                          "(%d), twisted clover (%d), 4d-preconditioned Shamir domain walls (%d), "
-                          "staggered (%d) and asqtad (%d)",
+                          "(%d), twisted clover (%d), Shamir's domain walls (%d, %d), staggered "
+                          "(%d) and asqtad (%d)",
                           (int)type, (int)QUDA_WILSON_DSLASH, (int)QUDA_CLOVER_WILSON_DSLASH,
                           (int)QUDA_TWISTED_MASS_DSLASH, (int)QUDA_TWISTED_CLOVER_DSLASH,
-                          (int)QUDA_DOMAIN_WALL_4D_DSLASH, (int)QUDA_STAGGERED_DSLASH,
-                          (int)QUDA_ASQTAD_DSLASH);
+                          (int)QUDA_DOMAIN_WALL_DSLASH, (int)QUDA_DOMAIN_WALL_4D_DSLASH,
+                          (int)QUDA_STAGGERED_DSLASH, (int)QUDA_ASQTAD_DSLASH);
 }
 
 /* The form of one parity; without need of one, any. */
@@ -140,7 +141,13 @@ static kaon_status ask_dirac(const QudaInvertParam *param, const dslash *d, kaon
   return KAON_OK;
 }
 
-static kaon_status ask_domain_wall(const QudaInvertParam *param, kaon_quda_key *key) {
+static kaon_status ask_domain_wall(const QudaInvertParam *param, const kaon_quda_use *use,
+                                   kaon_quda_key *key) {
+  if (param->dslash_type == QUDA_DOMAIN_WALL_DSLASH && (use->pc || use->site))
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "dslash_type is %d, whose parity counts the fifth coordinate; on one "
+                            "parity kaon has %d, whose parity counts four",
+                            (int)QUDA_DOMAIN_WALL_DSLASH, (int)QUDA_DOMAIN_WALL_4D_DSLASH);
   kaon_status status = need_number(param->mass, "mass");
   if (status == KAON_OK) status = need_number(param->m5, "m5");
   key->number[MASS] = param->mass;
@@ -227,7 +234,7 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   key->kind = KIND;
   key->option[FAMILY] = d->family;
   if (d->family == DIRAC) status = ask_dirac(param, d, key);
-  if (d->family == DOMAIN_WALL) status = ask_domain_wall(param, key);
+  if (d->family == DOMAIN_WALL) status = ask_domain_wall(param, use, key);
   if (d->family == STAGGERED && !use->site) status = need_number(param->mass, "mass");
   if (d->family == STAGGERED) key->number[MASS] = param->mass;
   if (status != KAON_OK || use->site) return status;
@@ -353,10 +360,10 @@ kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_reque
 
 /* ---- vectors ---- */
 
-kaon_status kaon_quda_check_columns(const QudaInvertParam *param) {
-  if (param->num_src >= 1 && param->num_src <= QUDA_MAX_MULTI_SRC) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_src is %d, but must be from 1 to %d",
-                          param->num_src, QUDA_MAX_MULTI_SRC);
+kaon_status kaon_quda_check_columns(int columns) {
+  if (columns >= 1 && columns <= QUDA_MAX_MULTI_SRC) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_src is %d, but must be from 1 to %d", columns,
+                          QUDA_MAX_MULTI_SRC);
 }
 
 const kaon_space *kaon_quda_space(const kaon_quda_request *request, kaon_parity parity) {
@@ -372,12 +379,14 @@ kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parit
 }
 
 static kaon_quda_spinor_layout layout(const QudaInvertParam *param, QudaFieldLocation location) {
-  return (kaon_quda_spinor_layout){
-      .order = param->dirac_order,
-      .precision = param->cpu_prec,
-      .basis = param->gamma_basis,
-      .location = location,
-      .slices = param->dslash_type == QUDA_DOMAIN_WALL_4D_DSLASH ? param->Ls : 0};
+  const int five = param->dslash_type == QUDA_DOMAIN_WALL_DSLASH;
+  const int slices = five || param->dslash_type == QUDA_DOMAIN_WALL_4D_DSLASH ? param->Ls : 0;
+  return (kaon_quda_spinor_layout){.order = param->dirac_order,
+                                   .precision = param->cpu_prec,
+                                   .basis = param->gamma_basis,
+                                   .location = location,
+                                   .slices = slices,
+                                   .parity_of_five = five};
 }
 
 kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param) {

@@ -62,6 +62,6 @@ kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parit
 kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_request *request,
                              kaon_precision *sloppy, kaon_reconstruct *reconstruct);
 /* Checks num_src. */
-kaon_status kaon_quda_check_columns(const QudaInvertParam *param);
+kaon_status kaon_quda_check_columns(int columns);
 /* vector *= factor on all columns. A factor of 1 keeps the bits. */
 kaon_status kaon_quda_scale(kaon_vector *vector, double factor);

@@ -41,9 +41,30 @@ void qudaSetCommHandle(void *mycomm) {
   setMPICommHandleQuda(mycomm);
 }
 
+/* QMP, if the application has it, knows the grid of applications that do not call
+ * initCommsGridQuda(), such as Chroma. */
+extern int QMP_logical_topology_is_declared(void) __attribute__((weak));
+extern int QMP_get_logical_number_of_dimensions(void) __attribute__((weak));
+extern const int *QMP_get_logical_dimensions(void) __attribute__((weak));
+extern int QMP_get_node_number_from(const int *coordinates) __attribute__((weak));
+
+static int rank_of_qmp(const int *coordinates, void *user) {
+  (void)user;
+  return QMP_get_node_number_from(coordinates);
+}
+
+static void take_grid_of_qmp(void) {
+  if (kaon_quda()->ranks.rank_of != NULL || QMP_get_node_number_from == NULL ||
+      !QMP_logical_topology_is_declared())
+    return;
+  initCommsGridQuda(QMP_get_logical_number_of_dimensions(), QMP_get_logical_dimensions(),
+                    rank_of_qmp, NULL);
+}
+
 /* kaon chooses the device by the rank on its node. */
 void initQudaDevice(int device) {
   (void)device;
+  take_grid_of_qmp();
   kaon_quda_check("initQuda", kaon_quda_start());
 }
 

@@ -1,12 +1,11 @@
-/* quda_multigrid.c - multigrid preconditioners of clients. Contract: quda_multigrid.h.
+/* quda_multigrid.c - multigrid preconditioners of clients. Contract: solves.h.
  * Levels, blocks, numbers of vectors, smoother steps and the precision of the basis are the
  * client's. The rest of QudaMultigridParam is kaon's choice. One file has the bases of all levels:
  * that of level 0. */
-#include "quda_multigrid.h"
-
 #include <stdlib.h>
 
 #include "operators.h"
+#include "solves.h"
 
 enum { MOST_VECTORS = 32 };
 

@@ -49,7 +49,7 @@ typedef struct client {
   kaon_vector_layout layout;
   kaon_parity parity; /* of the vector */
   int whole;          /* the array has both parities */
-  int spins, slices, extents[4];
+  int spins, slices, alternate, extents[4];
   size_t sites;       /* of a parity */
   size_t site, bytes; /* bytes of a site; of the array in the library's order */
 } client;
@@ -125,10 +125,16 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
     status = kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "cpu_prec of spinors is %d, but must be %d (double) or %d (single)",
         (int)layout->precision, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
+  if (status == KAON_OK && c->order->deviation != NONE && kaon_quda_on_device(layout->location))
+    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                              "spinors of order %s are in memory of a device, but are taken from "
+                              "host memory alone; orders DIRAC, QDP and LEX are taken from both",
+                              c->order->name);
   if (status != KAON_OK) return status;
   c->layout.sites = c->whole ? c->order->sites : KAON_SITES_ONE_PARITY;
   c->layout.components = c->order->components;
   c->site = (size_t)c->spins * COLOURS * 2 * (c->layout.precision == KAON_DOUBLE ? 8 : 4);
+  c->alternate = layout->parity_of_five && c->order->sites == KAON_SITES_EVEN_ODD;
   c->bytes = (c->whole ? 2 : 1) * (size_t)c->slices * c->sites * c->site;
   return KAON_OK;
 }
@@ -180,24 +186,28 @@ static void copy(const client *c, char *array, char *dirac, int take) {
   }
 }
 
+/* Likewise whole slices of the fifth dimension, whose parities change places in every other one. */
+static void copy_slices(const client *c, char *array, char *dirac, int take) {
+  const size_t slice = c->sites * c->site, slices = (size_t)c->slices;
+  for (size_t parity = 0; parity < 2; parity++)
+    for (size_t s = 0; s < slices; s++) {
+      char *here = dirac + (parity * slices + s) * slice;
+      char *there = array + ((parity + s) % 2 * slices + s) * slice;
+      memcpy(take ? here : there, take ? there : here, slice);
+    }
+}
+
 /* An array in order DIRAC with the client's numbers; NULL: the client's array is in an order of the
  * library. */
 static kaon_status make_room(const client *c, char *array, int take, char **room) {
   *room = NULL;
-  if (c->order->deviation == NONE) return KAON_OK;
+  if (c->order->deviation == NONE && !c->alternate) return KAON_OK;
   *room = calloc(1, c->bytes);
   if (*room == NULL)
     return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder spinors of order %s",
                             c->order->name);
-  if (take) copy(c, array, *room, 1);
+  if (take) (c->alternate ? copy_slices : copy)(c, array, *room, 1);
   return KAON_OK;
-}
-
-static kaon_status check_side(const kaon_quda_spinor_layout *layout) {
-  if (!kaon_quda_on_device(layout->location)) return KAON_OK;
-  return kaon_quda_refuse(
-      KAON_ERR_UNSUPPORTED,
-      "spinors are in memory of a device, but are taken from host memory alone");
 }
 
 kaon_status kaon_quda_import_spinor(kaon_vector *vector, int column, const void *array, int whole,
@@ -205,7 +215,6 @@ kaon_status kaon_quda_import_spinor(kaon_vector *vector, int column, const void 
   client c;
   char *room = NULL, *there = (char *)(uintptr_t)array;
   kaon_status status = describe(vector, array, whole, layout, &c);
-  if (status == KAON_OK) status = check_side(layout);
   if (status == KAON_OK) status = make_room(&c, there, 1, &room);
   if (status == KAON_OK)
     status =
@@ -219,12 +228,11 @@ kaon_status kaon_quda_export_spinor(const kaon_vector *vector, int column, void 
   client c;
   char *room = NULL;
   kaon_status status = describe(vector, array, whole, layout, &c);
-  if (status == KAON_OK) status = check_side(layout);
   if (status == KAON_OK) status = make_room(&c, array, 0, &room);
   if (status == KAON_OK)
     status =
         kaon_vector_export_ordered(vector, column, room != NULL ? room : array, c.bytes, &c.layout);
-  if (status == KAON_OK && room != NULL) copy(&c, array, room, 0);
+  if (status == KAON_OK && room != NULL) (c.alternate ? copy_slices : copy)(&c, array, room, 0);
   free(room);
   return status;
 }

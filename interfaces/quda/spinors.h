@@ -11,6 +11,7 @@ typedef struct kaon_quda_spinor_layout {
   QudaGammaBasis basis; /* of staggered vectors: any */
   QudaFieldLocation location;
   int slices; /* sites of the fifth dimension, the slowest index of a parity. 0: there is none */
+  int parity_of_five; /* 1: parity counts the fifth coordinate too, in arrays of both parities */
 } kaon_quda_spinor_layout;
 
 /* Column `column` of a vector from, or to, an array of a client. A vector of one parity takes an

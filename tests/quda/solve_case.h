@@ -28,12 +28,6 @@ typedef struct solve_case {
   double *links[4]; /* QDP order, with the sign of the boundary */
 } solve_case;
 
-/* Rank of a part; x runs fastest, as in kaon's contexts. */
-static inline int solve_case_rank_of(const int *x, void *grid) {
-  const int *g = grid;
-  return ((x[3] * g[2] + x[2]) * g[1] + x[1]) * g[0] + x[0];
-}
-
 /* Sets grid, rank and context: one rank, or those of MPI, divided in t and then in z. */
 static inline void solve_case_ranks(solve_case *c) {
   int ranks = 1;
@@ -88,7 +82,7 @@ static inline void solve_case_open(solve_case *c, const int extents[4], double e
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &c->gauge));
   for (int mu = 0; mu < 4; mu++) c->links[mu] = malloc(c->sites * CASE_MATRIX * sizeof(double));
   solve_case_links(c, eps, 7);
-  initCommsGridQuda(4, c->grid, c->grid[2] > 1 ? solve_case_rank_of : NULL, c->grid);
+  if (c->grid[2] == 1) initCommsGridQuda(4, c->grid, NULL, NULL); /* else: QMP's */
   initQuda(-1);
   setVerbosityQuda(QUDA_SUMMARIZE, "", stdout);
 }

@@ -12,6 +12,28 @@ enum { COLUMNS = 12, LS = 4, LINK_SEED = 7 };
 static const double csw = 1.3, LINK_EPS = 0.4;
 static solve_case c;
 
+/* A QMP of the application's, which gives the grid of four ranks; x runs fastest. */
+int QMP_logical_topology_is_declared(void);
+int QMP_get_logical_number_of_dimensions(void);
+const int *QMP_get_logical_dimensions(void);
+int QMP_get_node_number_from(const int *x);
+
+int QMP_logical_topology_is_declared(void) {
+  return c.grid[2] > 1;
+}
+
+int QMP_get_logical_number_of_dimensions(void) {
+  return 4;
+}
+
+const int *QMP_get_logical_dimensions(void) {
+  return c.grid;
+}
+
+int QMP_get_node_number_from(const int *x) {
+  return x[3] * c.grid[2] + x[2];
+}
+
 static int open_case(void **state) {
   (void)state;
   solve_case_open(&c, (const int[4]){4, 2, 4, 4}, LINK_EPS);
@@ -255,6 +277,17 @@ static void test_operators_are_the_librarys(void **state) {
   free(in), free(out), free(expected);
 }
 
+/* Exchanges the parities of odd slices. */
+static void exchange_slices(double *v) {
+  const size_t slice = c.sites * CASE_SPINOR / 2;
+  for (size_t s = 1; s < LS; s += 2)
+    for (size_t i = 0; i < slice; i++) {
+      double *even = v + s * slice + i, *odd = even + LS * slice, keep = *even;
+      *even = *odd;
+      *odd = keep;
+    }
+}
+
 /* QUDA's operator is kaon's over 5 + m5, and its normalisations multiply by that. */
 static void test_domain_walls_are_the_librarys(void **state) {
   const size_t reals = c.sites * CASE_SPINOR * LS, bytes = reals * sizeof(double);
@@ -287,6 +320,15 @@ static void test_domain_walls_are_the_librarys(void **state) {
       test_below("domain wall", solve_case_deviation(factor, out, expected, reals), 3e-14);
     }
   }
+  /* the same numbers in the order of a parity of five dimensions */
+  exchange_slices(in);
+  exchange_slices(expected);
+  param.dslash_type = QUDA_DOMAIN_WALL_DSLASH;
+  MatQuda(out, in, &param);
+  test_below("parity of five", solve_case_deviation(1, out, expected, reals), 3e-14);
+  invertQuda(in, expected, &param);
+  MatQuda(out, in, &param);
+  test_below("parity of five", solve_case_deviation(1, out, expected, reals), 1.2e-10);
   free(in), free(out), free(expected);
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
@@ -470,6 +512,98 @@ static void test_shifts_are_those_of_the_client(void **state) {
   free(b), free(y);
 }
 
+/* ---- Chroma: guesses from earlier solutions ---- */
+
+/* Steps for a source that moves on by `t`. */
+static int steps_at(QudaInvertParam *param, double t, double *b, double *x, size_t reals) {
+  for (size_t i = 0; i < reals; i++) b[i] = 1 + sin((double)(i % 1009) + t);
+  invertQuda(x, b, param);
+  assert_true(param->true_res[0] <= 1.1 * param->tol);
+  return param->iter;
+}
+
+/* sin(i + t) has two dimensions, and the constant is a third. */
+static void test_earlier_solutions_are_guesses(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR / 2;
+  double *b = solve_case_array(reals, 0), *x = solve_case_array(reals, 0);
+  (void)state;
+  load_links();
+  load_clover();
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  param.solution_type = QUDA_MATPC_SOLUTION;
+  param.dagger = QUDA_DAG_YES;
+  param.use_init_guess = QUDA_USE_INIT_GUESS_YES; /* chrono_use_resident goes before */
+  param.chrono_index = 3;
+  param.chrono_max_dim = 3;
+  param.chrono_make_resident = param.chrono_use_resident = 1;
+  const int cold = steps_at(&param, 0, b, x, reals);
+  for (int i = 1; i < 3; i++) steps_at(&param, 0.1 * i, b, x, reals);
+  assert_true(steps_at(&param, 0.3, b, x, reals) < cold / 2);
+  flushChronoQuda(2);
+  assert_true(steps_at(&param, 0.4, b, x, reals) < cold / 2);
+  flushChronoQuda(-1);
+  assert_true(steps_at(&param, 0.5, b, x, reals) > cold / 2);
+  param.chrono_replace_last = 1;
+  for (int i = 0; i < 2; i++) steps_at(&param, 0.6, b, x, reals);
+  assert_true(steps_at(&param, 0.6, b, x, reals) <= 1);
+  flushChronoQuda(-1);
+  free(b), free(x);
+}
+
+/* ---- refusals ---- */
+
+static void spoil(QudaInvertParam *param, int how) {
+  switch (how) {
+    case 0:
+      param->dslash_type = QUDA_MOBIUS_DWF_DSLASH;
+      break;
+    case 1:
+      param->inv_type = QUDA_EIGCG_INVERTER;
+      break;
+    case 2:
+      param->solution_type = QUDA_MATPC_SOLUTION, param->solve_type = QUDA_DIRECT_SOLVE;
+      break;
+    case 3:
+      param->maxiter = QUDA_INVALID_ENUM;
+      break;
+    case 4:
+      param->kappa = newQudaInvertParam().kappa;
+      break;
+    case 5:
+      param->inv_type_precondition = QUDA_MG_INVERTER, param->preconditioner = param;
+      break;
+    case 6:
+      param->num_src = QUDA_MAX_MULTI_SRC + 1;
+      break;
+    case 7:
+      param->mass_normalization = QUDA_INVALID_NORMALIZATION;
+      break;
+    default:
+      param->matpc_type = QUDA_MATPC_INVALID;
+      break;
+  }
+}
+
+static void test_refusals_leave_the_client_alive(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR;
+  double *b = solve_case_array(reals, 3), *x = solve_case_array(reals, 0);
+  (void)state;
+  load_links();
+  setenv("KAON_QUDA_ON_ERROR", "return", 1);
+  for (int how = 0; how < 9; how++) {
+    QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
+    spoil(&param, how);
+    param.iter = 5;
+    param.true_res[0] = 0;
+    invertMultiSrcQuda((void **)&x, (void **)&b, &param);
+    assert_int_equal(param.iter, -1);
+    assert_true(isnan(param.true_res[0]));
+  }
+  unsetenv("KAON_QUDA_ON_ERROR");
+  assert_true(solve_case_norm(x, reals) == 0);
+  free(b), free(x);
+}
+
 int main(int argc, char **argv) {
 #ifdef KAON_QUDA_MPI
   MPI_Init(&argc, &argv);
@@ -483,6 +617,8 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_half_arrays_take_guesses),
                                      cmocka_unit_test(test_phases_are_a_boundary),
+                                     cmocka_unit_test(test_earlier_solutions_are_guesses),
+                                     cmocka_unit_test(test_refusals_leave_the_client_alive),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client)};
   const int failed = test_main(tests, open_case, close_case);
 #ifdef KAON_QUDA_MPI

@@ -171,8 +171,10 @@ static void check_spinor_order(kaon_vector *vector, int spins, kaon_parity parit
   const size_t bytes = (size_t)2 * HPAD * 24 * 8, reals = (size_t)V * (size_t)spins * 6;
   char *array = calloc(1, bytes), *again = calloc(1, bytes);
   double *natural = calloc(reals, sizeof *natural);
-  const kaon_quda_spinor_layout layout = {order, (QudaPrecision)real, QUDA_UKQCD_GAMMA_BASIS,
-                                          QUDA_CPU_FIELD_LOCATION};
+  const kaon_quda_spinor_layout layout = {.order = order,
+                                          .precision = (QudaPrecision)real,
+                                          .basis = QUDA_UKQCD_GAMMA_BASIS,
+                                          .location = QUDA_CPU_FIELD_LOCATION};
   size_t alone = 0;
   if (order == QUDA_QDPJIT_DIRAC_ORDER || order == QUDA_CPS_WILSON_DIRAC_ORDER) alone = 1;
   for (size_t i = 0; i < reals; i++) {
@@ -226,8 +228,10 @@ static void test_bases_are_the_librarys(void **state) {
     kaon_basis kaon;
   } bases[] = {{QUDA_DEGRAND_ROSSI_GAMMA_BASIS, KAON_BASIS_DEGRAND_ROSSI},
                {QUDA_CHIRAL_GAMMA_BASIS, KAON_BASIS_CHIRAL}};
-  kaon_quda_spinor_layout layout = {QUDA_LEX_DIRAC_ORDER, QUDA_DOUBLE_PRECISION,
-                                    QUDA_UKQCD_GAMMA_BASIS, QUDA_CPU_FIELD_LOCATION};
+  kaon_quda_spinor_layout layout = {.order = QUDA_LEX_DIRAC_ORDER,
+                                    .precision = QUDA_DOUBLE_PRECISION,
+                                    .basis = QUDA_UKQCD_GAMMA_BASIS,
+                                    .location = QUDA_CPU_FIELD_LOCATION};
   double *array = malloc(sizeof(double) * V * 24), *natural = malloc(sizeof(double) * V * 24);
   kaon_vector *vector = NULL;
   (void)state;
