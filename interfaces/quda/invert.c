@@ -230,7 +230,7 @@ static void fill(const job *j, const kaon_column_report *columns, const kaon_sol
                  const kaon_solver_options *options) {
   QudaInvertParam *param = j->param;
   param->iter = 0;
-  param->secs = report->seconds;
+  param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
   param->gflops = report->flops * 1e-9;
   for (int k = 0; k < j->columns; k++) {
     if (columns[k].iterations > param->iter) param->iter = columns[k].iterations;
@@ -367,7 +367,7 @@ static kaon_status set_shift_options(const QudaInvertParam *param, const kaon_qu
 static void fill_shifts(QudaInvertParam *param, const kaon_column_report *reports,
                         const kaon_solve_report *report) {
   param->iter = 0;
-  param->secs = report->seconds;
+  param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
   param->gflops = report->flops * 1e-9;
   for (int i = 0; i < param->num_offset; i++) {
     if (reports[i].iterations > param->iter) param->iter = reports[i].iterations;
