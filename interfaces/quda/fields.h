@@ -45,6 +45,6 @@ kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
  * `extents`. */
 typedef double kaon_quda_link_factor(const int x[4], int mu, const int extents[4],
                                      const QudaGaugeParam *param);
-/* Multiplies links of a client's array in host memory, in place. */
-kaon_status kaon_quda_multiply_links(const kaon_lattice *lattice, void *array,
-                                     const QudaGaugeParam *param, kaon_quda_link_factor *factor);
+/* Multiplies all links of a field of 18 reals in double. */
+kaon_status kaon_quda_multiply_links(kaon_gauge *links, const QudaGaugeParam *param,
+                                     kaon_quda_link_factor *factor);

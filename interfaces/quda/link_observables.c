@@ -15,7 +15,7 @@
 
 static kaon_status measure_phased(const kaon_quda_links *links, kaon_observables *observables) {
   kaon_gauge *copy = NULL;
-  kaon_status status = kaon_quda_with_phases(links, &copy);
+  kaon_status status = kaon_quda_as_loaded(links, &copy);
   if (status == KAON_OK) status = kaon_gauge_measure(copy, observables);
   kaon_gauge_destroy(&copy);
   return status;
@@ -130,8 +130,7 @@ static double phase(const int x[4], int mu, const int extents[4], const QudaGaug
   return number;
 }
 
-kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
-  kaon_lattice *lattice = NULL;
+static kaon_status toggle(kaon_gauge *links, const QudaGaugeParam *param) {
   int known = 0;
   for (int i = 0; i < PHASES; i++) known |= phases[i].type == param->staggered_phase_type;
   if (!known)
@@ -144,8 +143,26 @@ kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                             "i_mu is %g; an imaginary chemical potential is not offered",
                             param->i_mu);
-  const kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
-  return status == KAON_OK ? kaon_quda_multiply_links(lattice, links, param, phase) : status;
+  return kaon_quda_multiply_links(links, param, phase);
+}
+
+/* Changes the links of an array. */
+static kaon_status change(void *array, const QudaGaugeParam *param,
+                          kaon_status (*by)(kaon_gauge *, const QudaGaugeParam *)) {
+  kaon_lattice *lattice = NULL;
+  kaon_gauge *links = NULL;
+  kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
+  if (status == KAON_OK)
+    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &links);
+  if (status == KAON_OK) status = kaon_quda_import_links(links, array, param);
+  if (status == KAON_OK) status = by(links, param);
+  if (status == KAON_OK) status = kaon_quda_export_links(links, array, param);
+  kaon_gauge_destroy(&links);
+  return status;
+}
+
+kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
+  return change(links, param, toggle);
 }
 
 static kaon_status check_array(const QudaGaugeParam *param) {
@@ -168,13 +185,6 @@ void staggeredPhaseQuda(void *gauge_h, QudaGaugeParam *param) {
 }
 
 /* ---- projection to SU(3) ---- */
-
-static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
-  kaon_status status = KAON_OK;
-  for (int i = 0; i < count && status == KAON_OK; i++)
-    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
-  return status;
-}
 
 static kaon_status unitarise(kaon_gauge *links) {
   kaon_fatten_options options = KAON_FATTEN_OPTIONS_INIT;
@@ -205,29 +215,17 @@ static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
   return status;
 }
 
-static kaon_status project_bare(void *links, const QudaGaugeParam *param) {
-  const int *X = param->X;
-  kaon_lattice *lattice = NULL;
-  kaon_gauge *gauge = NULL;
-  kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
-  if (status == KAON_OK) status = make_fields(lattice, &gauge, 1);
-  if (status == KAON_OK) status = kaon_quda_import_links(gauge, links, param);
-  if (status == KAON_OK) status = unitarise(gauge);
-  if (status == KAON_OK)
-    status =
-        divide_determinants(gauge, 4 * (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3]);
-  if (status == KAON_OK) status = kaon_quda_export_links(gauge, links, param);
-  kaon_gauge_destroy(&gauge);
-  return status;
+static kaon_status project(kaon_gauge *links, const QudaGaugeParam *param) {
+  const int *X = param->X, phased = param->staggered_phase_applied;
+  const size_t sites = (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3];
+  kaon_status status = phased ? toggle(links, param) : KAON_OK;
+  if (status == KAON_OK) status = unitarise(links);
+  if (status == KAON_OK) status = divide_determinants(links, 4 * sites);
+  return status == KAON_OK && phased ? toggle(links, param) : status;
 }
 
 kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param) {
-  const int phased = param->staggered_phase_applied;
-  kaon_status status = KAON_OK;
-  if (phased) status = kaon_quda_toggle_phases(links, param);
-  if (status == KAON_OK) status = project_bare(links, param);
-  if (status == KAON_OK && phased) status = kaon_quda_toggle_phases(links, param);
-  return status;
+  return change(links, param, project);
 }
 
 /* The projection is exact to rounding, so no tolerance is needed. */
@@ -252,6 +250,13 @@ static kaon_fatten_coefficients coefficients_of(const double path[6]) {
                                     .lepage = path[5]};
 }
 
+static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < count && status == KAON_OK; i++)
+    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
+  return status;
+}
+
 /* Links with Chroma's phases are projected to SU(3). */
 kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
                              const double path[6], const QudaGaugeParam *param) {
@@ -266,12 +271,11 @@ kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *t
     status = kaon_fatten_paths(field[THIN], &coefficients, field[FAT], field[NAIK], NULL);
   if (status == KAON_OK && naik != NULL) status = kaon_quda_export_links(field[NAIK], naik, param);
   if (status == KAON_OK && fat != NULL) status = kaon_quda_export_links(field[FAT], fat, param);
-  if (status == KAON_OK && unitary != NULL) status = unitarise(field[FAT]);
+  if (status == KAON_OK && unitary != NULL)
+    status = param->staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA ? project(field[FAT], param)
+                                                                        : unitarise(field[FAT]);
   if (status == KAON_OK && unitary != NULL)
     status = kaon_quda_export_links(field[FAT], unitary, param);
-  if (status == KAON_OK && unitary != NULL &&
-      param->staggered_phase_type == QUDA_STAGGERED_PHASE_CHROMA)
-    status = kaon_quda_project(unitary, param);
   for (int i = 0; i < FIELDS; i++) kaon_gauge_destroy(&field[i]);
   return status;
 }

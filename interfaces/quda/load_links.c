@@ -6,6 +6,7 @@
 
 #include <kaon/staggered.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "load_links.h"
@@ -130,6 +131,31 @@ void loadGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
 
 /* ---- saving ---- */
 
+kaon_status kaon_quda_multiply_links(kaon_gauge *links, const QudaGaugeParam *param,
+                                     kaon_quda_link_factor *factor) {
+  int part[4], origin[4], extents[4];
+  kaon_lattice_part(kaon_gauge_lattice(links), part, origin, NULL);
+  kaon_lattice_extents(kaon_gauge_lattice(links), extents);
+  const int volume = part[0] * part[1] * part[2] * part[3];
+  double(*u)[4][18] = malloc((size_t)volume * sizeof *u);
+  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to multiply links");
+  kaon_status status =
+      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  for (int site = 0; site < volume && status == KAON_OK; site++) {
+    int x[4];
+    for (int d = 0, rest = site; d < 4; rest /= part[d], d++) x[d] = origin[d] + rest % part[d];
+    for (int mu = 0; mu < 4; mu++) {
+      const double by = factor(x, mu, extents, param);
+      for (int c = 0; c < 18; c++) u[site][mu][c] *= by;
+    }
+  }
+  if (status == KAON_OK)
+    status = kaon_gauge_import_matrices(links, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                                        (const void *const[]){u});
+  free(u);
+  return status;
+}
+
 /* The factor that load_su3() divided out. */
 static double factor(const int x[4], int mu, const int extents[4],
                      const QudaGaugeParam *as_loaded) {
@@ -137,40 +163,23 @@ static double factor(const int x[4], int mu, const int extents[4],
   return as_loaded->t_boundary == QUDA_ANTI_PERIODIC_T && x[3] == extents[3] - 1 ? -1.0 : 1.0;
 }
 
-static kaon_status save_su3(const kaon_quda_links *links, void *array,
-                            const QudaGaugeParam *param) {
-  QudaGaugeParam written = *param; /* its layout, with the factors of the links */
-  written.anisotropy = links->param.anisotropy;
-  written.t_boundary = links->param.t_boundary;
-  const kaon_status status = kaon_quda_export_links(links->gauge, array, param);
-  if (status != KAON_OK || (written.anisotropy == 1.0 && written.t_boundary == QUDA_PERIODIC_T))
-    return status;
-  return kaon_quda_multiply_links(links->lattice, array, &written, factor);
-}
-
-kaon_status kaon_quda_with_phases(const kaon_quda_links *links, kaon_gauge **copy) {
+kaon_status kaon_quda_as_loaded(const kaon_quda_links *links, kaon_gauge **copy) {
   kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, copy);
   if (status == KAON_OK) status = kaon_gauge_copy(*copy, links->gauge);
-  if (status == KAON_OK)
+  if (status == KAON_OK && links->special_unitary)
+    return kaon_quda_multiply_links(*copy, &links->param, factor);
+  if (status == KAON_OK && steps(&links->param) > 0)
     status = kaon_staggered_fold(*copy, steps(&links->param), KAON_PHASES_MILC);
-  return status;
-}
-
-static kaon_status save_any(const kaon_quda_links *links, void *array,
-                            const QudaGaugeParam *param) {
-  kaon_gauge *copy = NULL;
-  if (steps(&links->param) == 0) return kaon_quda_export_links(links->gauge, array, param);
-  kaon_status status = kaon_quda_with_phases(links, &copy);
-  if (status == KAON_OK) status = kaon_quda_export_links(copy, array, param);
-  kaon_gauge_destroy(&copy);
   return status;
 }
 
 void saveGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
   const kaon_quda_links *links = NULL;
+  kaon_gauge *copy = NULL;
   kaon_status status = kaon_quda_loaded(param->type, &links);
-  if (status == KAON_OK)
-    status = (links->special_unitary ? save_su3 : save_any)(links, h_gauge, param);
+  if (status == KAON_OK) status = kaon_quda_as_loaded(links, &copy);
+  if (status == KAON_OK) status = kaon_quda_export_links(copy, h_gauge, param);
+  kaon_gauge_destroy(&copy);
   kaon_quda_check(__func__, status);
 }
 

@@ -11,5 +11,5 @@ kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);
  * NOT_FINITE, MEMORY. */
 kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param);
 
-/* A copy of links of staggered operators, with the phases that they lost. */
-kaon_status kaon_quda_with_phases(const kaon_quda_links *links, kaon_gauge **copy);
+/* A copy of links with the signs, phases and factors that they lost. */
+kaon_status kaon_quda_as_loaded(const kaon_quda_links *links, kaon_gauge **copy);

@@ -24,18 +24,13 @@ typedef struct link_order {
   int arrays; /* 4: a pointer for each direction */
   halo halo;
   int scaled; /* the links are multiplied by QudaGaugeParam.scale */
-  stride direction, parity, site, row, column, part; /* part: from re to im */
+  stride direction, parity, site, row, column, part; /* part: from re to im. Not if native */
 } link_order;
 
 static const link_order orders[] = {
-    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, HALO_NONE, 0, .parity = {18, REALS_OF_PARITY},
-     .site = {18, REALS}, .row = {6, REALS}, .column = {2, REALS}, .part = {1, REALS}},
-    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, HALO_NONE, 0, .direction = {18, REALS},
-     .parity = {72, REALS_OF_PARITY}, .site = {72, REALS}, .row = {6, REALS}, .column = {2, REALS},
-     .part = {1, REALS}},
-    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, HALO_NONE, 0, .direction = {18, REALS},
-     .parity = {72, REALS_OF_PARITY}, .site = {72, REALS}, .row = {2, REALS}, .column = {6, REALS},
-     .part = {1, REALS}},
+    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, HALO_NONE, 0, .part = {0}},
+    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, HALO_NONE, 0, .part = {0}},
+    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, HALO_NONE, 0, .part = {0}},
     {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, HALO_NONE, 0, .parity = {1, REALS_OF_PARITY},
      .site = {1, REALS}, .row = {6, REALS_OF_PARITY}, .column = {2, REALS_OF_PARITY},
      .part = {18, REALS_OF_PARITY}},
@@ -78,8 +73,8 @@ static size_t bytes_of(const walk *w, stride s) {
   return (size_t)s.count * bytes[s.unit];
 }
 
-static kaon_status check(const kaon_lattice *lattice, const void *array,
-                         const QudaGaugeParam *param, walk *w) {
+static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
+                         walk *w) {
   int part[4];
   for (int i = 0; i < ORDERS; i++)
     if (orders[i].order == param->gauge_order) w->order = &orders[i];
@@ -91,7 +86,7 @@ static kaon_status check(const kaon_lattice *lattice, const void *array,
     return kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "cpu_prec of links is %d, but must be %d (double) or %d (single)",
         (int)param->cpu_prec, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
-  kaon_lattice_part(lattice, part, NULL, NULL);
+  kaon_lattice_part(kaon_gauge_lattice(gauge), part, NULL, NULL);
   for (int d = 0; d < 4; d++)
     if (part[d] != param->X[d])
       return kaon_quda_refuse(KAON_ERR_ARGUMENT,
@@ -104,11 +99,11 @@ static kaon_status check(const kaon_lattice *lattice, const void *array,
   return KAON_OK;
 }
 
-static kaon_status describe(const kaon_lattice *lattice, const void *array,
-                            const QudaGaugeParam *param, walk *w) {
+static kaon_status describe(const kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
+                            walk *w) {
   const int *X = param->X;
   *w = (walk){.param = param, .real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4};
-  const kaon_status status = check(lattice, array, param, w);
+  const kaon_status status = check(gauge, array, param, w);
   if (status != KAON_OK) return status;
   w->sites = (size_t)X[0] * X[1] * X[2] * X[3] / 2;
   w->direction = bytes_of(w, w->order->direction);
@@ -138,26 +133,18 @@ static char *matrix_of(const walk *w, int parity, size_t site, int mu) {
   return first + place(w, site) * w->site;
 }
 
-/* A real of a matrix: c counts rows, columns, re and im. */
-static char *real_of(const walk *w, char *matrix, int c) {
-  return matrix + (size_t)(c / 2 / COLUMNS) * w->row + (size_t)(c / 2 % COLUMNS) * w->column +
-         (size_t)(c % 2) * w->part;
-}
-
-static void copy_real(const walk *w, char *to, const char *from, double by) {
-  if (by == 1.0)
-    memmove(to, from, w->real);
-  else if (w->real == 8)
-    *(double *)to = by * *(const double *)from;
-  else
-    *(float *)to = (float)(by * *(const float *)from);
-}
-
 /* Copies a matrix from the client's array to `milc`, or back. The numbers are multiplied. */
 static void copy_matrix(const walk *w, char *matrix, char *milc, int take, double by) {
   for (int c = 0; c < MATRIX; c++) {
-    char *there = real_of(w, matrix, c), *here = milc + (size_t)c * w->real;
-    copy_real(w, take ? here : there, take ? there : here, by);
+    char *there = matrix + (size_t)(c / 2 / COLUMNS) * w->row +
+                  (size_t)(c / 2 % COLUMNS) * w->column + (size_t)(c % 2) * w->part;
+    char *here = milc + (size_t)c * w->real;
+    const char *from = take ? there : here;
+    char *to = take ? here : there;
+    if (w->real == 8)
+      *(double *)to = by * *(const double *)from;
+    else
+      *(float *)to = (float)(by * *(const float *)from);
   }
 }
 
@@ -181,14 +168,12 @@ static kaon_status make_room(const walk *w, void **room) {
 }
 
 /* Arrays on a device are taken in the library's own orders alone. */
-static kaon_status on_device(const walk *w, int *device) {
-  *device = kaon_quda_on_device(w->param->location);
-  if (*device && w->order->native < 0)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "links of order %s are in memory of a device, but are taken from host "
-                            "memory alone; orders QDP, MILC and CPS are taken from both",
-                            w->order->name);
-  return KAON_OK;
+static kaon_status check_side(const walk *w) {
+  if (w->order->native >= 0 || !kaon_quda_on_device(w->param->location)) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "links of order %s are in memory of a device, but are taken from host "
+                          "memory alone; orders QDP, MILC and CPS are taken from both",
+                          w->order->name);
 }
 
 static kaon_precision precision_of(const walk *w) {
@@ -207,13 +192,9 @@ static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugePar
                         const kaon_link_factors *factors) {
   walk w;
   void *room = NULL;
-  int device = 0;
-  kaon_status status = describe(kaon_gauge_lattice(gauge), array, param, &w);
-  if (status == KAON_OK) status = on_device(&w, &device);
+  kaon_status status = describe(gauge, array, param, &w);
+  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
-  if (device)
-    return kaon_gauge_import_device(gauge, (kaon_gauge_order)w.order->native, precision_of(&w),
-                                    (const void *const *)w.array);
   if (w.order->native >= 0) return import(gauge, &w, (kaon_gauge_order)w.order->native, factors);
   status = make_room(&w, &room);
   if (status != KAON_OK) return status;
@@ -234,58 +215,27 @@ kaon_status kaon_quda_import_su3(kaon_gauge *gauge, const void *array, const Qud
   return take(gauge, array, param, factors);
 }
 
+/* Clients do not always say that an array is on a device: the library refuses it first. */
+static kaon_status export_native(const kaon_gauge *gauge, const walk *w) {
+  const kaon_gauge_order order = (kaon_gauge_order)w->order->native;
+  void *const *arrays = (void *const *)w->array;
+  const kaon_status status = kaon_gauge_export(gauge, order, precision_of(w), arrays);
+  if (status != KAON_ERR_ARGUMENT) return status;
+  return kaon_gauge_export_device(gauge, order, precision_of(w), arrays);
+}
+
 kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
                                    const QudaGaugeParam *param) {
   walk w;
   void *room = NULL;
-  int device = 0;
-  kaon_status status = describe(kaon_gauge_lattice(gauge), array, param, &w);
-  if (status == KAON_OK) status = on_device(&w, &device);
+  kaon_status status = describe(gauge, array, param, &w);
+  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
-  if (w.order->native >= 0)
-    return (device ? kaon_gauge_export_device : kaon_gauge_export)(
-        gauge, (kaon_gauge_order)w.order->native, precision_of(&w), (void *const *)w.array);
+  if (w.order->native >= 0) return export_native(gauge, &w);
   status = make_room(&w, &room);
   if (status != KAON_OK) return status;
   status = kaon_gauge_export(gauge, KAON_ORDER_MILC, precision_of(&w), (void *const[]){room});
   if (status == KAON_OK) copy_links(&w, room, 0);
   free(room);
   return status;
-}
-
-/* ---- factors ---- */
-
-/* Coordinates in the whole lattice of a site of a rank's part. */
-static void coordinates(const int X[4], const int origin[4], int parity, size_t site, int x[4]) {
-  size_t rest = site / (size_t)(X[0] / 2);
-  for (int d = 1; d < 4; rest /= (size_t)X[d], d++) x[d] = (int)(rest % (size_t)X[d]);
-  x[0] = 2 * (int)(site % (size_t)(X[0] / 2)) + (parity + x[1] + x[2] + x[3]) % 2;
-  for (int d = 0; d < 4; d++) x[d] += origin[d];
-}
-
-kaon_status kaon_quda_multiply_links(const kaon_lattice *lattice, void *array,
-                                     const QudaGaugeParam *param, kaon_quda_link_factor *factor) {
-  walk w;
-  int origin[4], extents[4], x[4], device = 0;
-  kaon_status status = describe(lattice, array, param, &w);
-  if (status == KAON_OK) status = on_device(&w, &device);
-  if (status == KAON_OK && device)
-    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                              "links with signs or factors are written to host memory alone");
-  if (status != KAON_OK) return status;
-  kaon_lattice_part(lattice, NULL, origin, NULL);
-  kaon_lattice_extents(lattice, extents);
-  for (int parity = 0; parity < 2; parity++)
-    for (size_t site = 0; site < w.sites; site++) {
-      coordinates(param->X, origin, parity, site, x);
-      for (int mu = 0; mu < 4; mu++) {
-        char *matrix = matrix_of(&w, parity, site, mu);
-        const double by = factor(x, mu, extents, param);
-        for (int c = 0; c < MATRIX && by != 1.0; c++) {
-          char *real = real_of(&w, matrix, c);
-          copy_real(&w, real, real, by);
-        }
-      }
-    }
-  return KAON_OK;
 }

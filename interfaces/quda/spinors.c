@@ -125,6 +125,11 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
     status = kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "cpu_prec of spinors is %d, but must be %d (double) or %d (single)",
         (int)layout->precision, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
+  if (status == KAON_OK && c->order->deviation != NONE && kaon_quda_on_device(layout->location))
+    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                              "spinors of order %s are in memory of a device, but are taken from "
+                              "host memory alone; orders DIRAC, QDP and LEX are taken from both",
+                              c->order->name);
   if (status != KAON_OK) return status;
   c->layout.sites = c->whole ? c->order->sites : KAON_SITES_ONE_PARITY;
   c->layout.components = c->order->components;
@@ -205,19 +210,11 @@ static kaon_status make_room(const client *c, char *array, int take, char **room
   return KAON_OK;
 }
 
-static kaon_status check_side(const kaon_quda_spinor_layout *layout) {
-  if (!kaon_quda_on_device(layout->location)) return KAON_OK;
-  return kaon_quda_refuse(
-      KAON_ERR_UNSUPPORTED,
-      "spinors are in memory of a device, but are taken from host memory alone");
-}
-
 kaon_status kaon_quda_import_spinor(kaon_vector *vector, int column, const void *array, int whole,
                                     const kaon_quda_spinor_layout *layout) {
   client c;
   char *room = NULL, *there = (char *)(uintptr_t)array;
   kaon_status status = describe(vector, array, whole, layout, &c);
-  if (status == KAON_OK) status = check_side(layout);
   if (status == KAON_OK) status = make_room(&c, there, 1, &room);
   if (status == KAON_OK)
     status =
@@ -231,7 +228,6 @@ kaon_status kaon_quda_export_spinor(const kaon_vector *vector, int column, void 
   client c;
   char *room = NULL;
   kaon_status status = describe(vector, array, whole, layout, &c);
-  if (status == KAON_OK) status = check_side(layout);
   if (status == KAON_OK) status = make_room(&c, array, 0, &room);
   if (status == KAON_OK)
     status =

@@ -8,8 +8,11 @@
 
 #include <complex.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "quda.h"
 #include "quda_case.h"
@@ -209,9 +212,52 @@ static void test_terms_are_taken_in_other_orders(void **state) {
   free(term), free(other), free(single);
 }
 
+/* ---- refusals ---- */
+
+static void clover_without_links(void) {
+  QudaInvertParam param = parameters();
+  loadCloverQuda(NULL, NULL, &param);
+}
+
+static void save_without_links(void) {
+  QudaGaugeParam param = {.type = QUDA_ASQTAD_LONG_LINKS};
+  saveGaugeQuda(&param, &param);
+}
+
+static void load_momenta(void) {
+  QudaGaugeParam param = {.type = QUDA_MOMENTUM_LINKS};
+  loadGaugeQuda(&param, &param);
+}
+
+static void loop_in_space(void) {
+  double loop[2];
+  polyakovLoopQuda(loop, 0);
+}
+
+/* Functions that cannot tell of a failure end the process with status 1. None of these calls gets as far as
+ * the library, whose objects a child may not use. */
+static void test_failures_end_the_process(void **state) {
+  void (*const calls[])(void) = {clover_without_links, save_without_links, load_momenta,
+                                 loop_in_space};
+  (void)state;
+  freeGaugeQuda();
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+      calls[i]();
+      _exit(7);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  }
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_terms_are_made_of_links),
-                                     cmocka_unit_test(test_terms_are_taken_in_other_orders)};
+                                     cmocka_unit_test(test_terms_are_taken_in_other_orders),
+                                     cmocka_unit_test(test_failures_end_the_process)};
   quda_case_start(&argc, &argv, &c);
   quda_case_open(&c, extents);
   /* a field near 1, on which all blocks are positive */
