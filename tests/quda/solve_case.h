@@ -17,6 +17,7 @@
 #include "quda.h"
 #include "tests/util/test_util.h"
 
+static const double solve_case_csw = 1.3;
 enum { CASE_SPINOR = 24, CASE_COLOUR = 6, CASE_MATRIX = 18 };
 
 typedef struct solve_case {
@@ -188,6 +189,26 @@ static inline void solve_case_export(const solve_case *c, const kaon_vector *v, 
   const size_t part = layout.sites == KAON_SITES_EVEN_ODD ? 1 : 2;
   must(c->ctx, kaon_vector_export_ordered(v, column, array,
                                           c->sites * CASE_SPINOR * sizeof(double) / part, &layout));
+}
+
+/* Loads the links, as a client does. */
+static inline void solve_case_load(solve_case *c) {
+  QudaGaugeParam param = solve_case_gauge(c);
+  loadGaugeQuda(c->links, &param);
+}
+
+/* And a clover term of them. */
+static inline void solve_case_clover(void) {
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  param.compute_clover = param.compute_clover_inverse = 1;
+  param.clover_coeff = param.kappa * solve_case_csw;
+  loadCloverQuda(NULL, NULL, &param);
+}
+
+/* Factors by which QUDA's normalisations divide, by pc. */
+static inline double solve_case_divisor(int pc, int norm, double kappa) {
+  if (norm == QUDA_KAPPA_NORMALIZATION) return 1;
+  return pc && norm == QUDA_MASS_NORMALIZATION ? 4 * kappa * kappa : 2 * kappa;
 }
 
 #endif
