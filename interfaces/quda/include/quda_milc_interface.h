@@ -14,8 +14,7 @@ typedef struct {
   void *link;
   size_t link_offset;
   void *mom;
-  size_t mom_offset;
-  size_t size;
+  size_t mom_offset, size;
 } QudaMILCSiteArg_t;
 
 /** Solves. */
@@ -27,27 +26,20 @@ typedef struct {
   int mixed_precision;
   /* Signs that the links carry in each direction */
   double boundary_phase[4];
-  int make_resident_solution;
-  int use_resident_solution;
+  int make_resident_solution, use_resident_solution;
   /* 0: CG. 1: BiCGStab */
   QudaInverterType solver_type;
-  double tadpole;
-  double naik_epsilon;
+  double tadpole, naik_epsilon;
 } QudaInvertArgs_t;
 
 /** Deflated solves. */
 typedef struct {
   QudaPrecision prec_ritz;
-  int nev;
-  int max_search_dim;
-  int deflation_grid;
+  int nev, max_search_dim, deflation_grid;
   double tol_restart;
-  int eigcg_max_restarts;
-  int max_restart_num;
-  double inc_tol;
-  double eigenval_tol;
-  QudaExtLibType solver_ext_lib;
-  QudaExtLibType deflation_ext_lib;
+  int eigcg_max_restarts, max_restart_num;
+  double inc_tol, eigenval_tol;
+  QudaExtLibType solver_ext_lib, deflation_ext_lib;
   QudaFieldLocation location_ritz;
   QudaMemoryType mem_type_ritz;
   char *vec_infile;
@@ -69,17 +61,13 @@ typedef struct {
 
 /** Projection to U(3) in HISQ links, and their force. */
 typedef struct {
-  int reunit_allow_svd;
-  int reunit_svd_only;
-  double reunit_svd_abs_error;
-  double reunit_svd_rel_error;
-  double force_filter;
+  int reunit_allow_svd, reunit_svd_only;
+  double reunit_svd_abs_error, reunit_svd_rel_error, force_filter;
 } QudaHisqParams_t;
 
 /** Fat links. */
 typedef struct {
-  int su3_source;
-  int use_pinned_memory;
+  int su3_source, use_pinned_memory;
 } QudaFatLinkArgs_t;
 
 /** Contractions with momenta: mom_modes[4 n_mom], fft_type[4 n_mom]. */
@@ -88,18 +76,14 @@ typedef struct {
   int *mom_modes;
   QudaFFTSymmType *fft_type;
   int *source_position;
-  double flops;
-  double dtime;
+  double flops, dtime;
 } QudaContractArgs_t;
 
 /** Gaussian smearing by two-link hops. */
 typedef struct {
   int n_steps;
   double width;
-  int compute_2link;
-  int delete_2link;
-  int t0;
-  int laplaceDim;
+  int compute_2link, delete_2link, t0, laplaceDim;
 } QudaTwoLinkQuarkSmearArgs_t;
 
 /* Start and end. */
