@@ -1,4 +1,4 @@
-/* forecasting.c - a guess from earlier solutions, with the least residual in their span.
+/* solution_forecast.c - a guess from earlier solutions, with the least residual in their span.
  * Brower, Ivanenko, Levi, Orginos, Nucl. Phys. B 484 (1997) 353, hep-lat/9509012.
  *
  * With w_i = A v_i, Gram and Schmidt make the w_i orthonormal, newest first and twice, and the same
