@@ -357,10 +357,12 @@ static void a_solver_preconditions_gcr(void **state) {
     solve(&t);
     const int bare = t.r[1].iterations;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
+    kaon_relax_options damping = KAON_RELAX_OPTIONS_INIT;
+    damping.tau = 0.9;
     o.method = KAON_MR;
     o.tol = 0;
     o.subspace = 4;
-    o.relaxation = 0.9;
+    o.relax = &damping;
     must(t.c.ctx, t.A->ops->twin(t.A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
     must(t.c.ctx, kaon_solver_create(twin, 2, &o, &mr));
     must(t.c.ctx, kaon_solver_as_operator(mr, &K));

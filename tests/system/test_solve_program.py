@@ -417,7 +417,6 @@ class Solve(system.Case):
                 (["--precond-block", "block-jacobi"], [*SMALL, "--precond", "jacobi", "--precond-block", "3"]),
                 (["--set", "tol"], [*SMALL, "--set", "tol=1e-3"]),
                 (["--set subspace", "gcr", "cg"], [*SMALL, "--set", "subspace=8"]),
-                (["--set relaxation", "mr", "gcr"], [*SMALL, "--method", "gcr", "--set", "subspace=8,relaxation=1.1"]),
                 (["--seed", "--columns"], [*SMALL, "--seed", "3"]),
                 (["--refinement", "--sloppy"], [*SMALL, "--refinement", "restart"]),
                 (["blockcg", "64", "65"], [*SMALL, "--method", "blockcg", "--columns", "65"]),

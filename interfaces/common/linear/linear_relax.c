@@ -21,7 +21,7 @@ int relax_used(const linear *l) {
   return sweeps_method(l->args->precond);
 }
 
-#define BIT(method) (1u << ((method)-KAON_JACOBI))
+#define BIT(method) (1u << (method))
 
 /* A figure, and the methods that look at it; solves: a few sweeps as a preconditioner do not. */
 typedef struct figure {
@@ -52,11 +52,14 @@ static int check_relax_options(const linear_args *a) {
 /* omega: it was given for relaxation. */
 static int check_idle(const linear_args *a, const linear *l, int omega) {
   const unsigned blocks = BIT(KAON_TWO_STAGE) | BIT(KAON_ASYNC), async = BIT(KAON_ASYNC),
-                 rows = BIT(KAON_GS) | BIT(KAON_SOR);
-  const int used = relax_used(l), coloured = a->relax_colour && !a->relax_absent;
+                 rows = BIT(KAON_GS) | BIT(KAON_SOR), damped = BIT(KAON_MR) | BIT(KAON_RICHARDSON);
+  const int method = (int)l->options.method;
+  const int used = damped & BIT(method) ? method : relax_used(l),
+            coloured = a->relax_colour && !a->relax_absent;
   const figure figures[] = {
       {"omega", "sor, two-stage and async (and --precond ssor)", BIT(KAON_SOR) | blocks, omega, 0},
-      {"tau", "jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks, !isnan(a->relax_tau), 0},
+      {"tau", "mr, richardson, jacobi, two-stage and async", BIT(KAON_JACOBI) | blocks | damped,
+       !isnan(a->relax_tau), 0},
       {"coloring", "gs, sor, kaczmarz, cgmnc and carpcg", rows, coloured && projections_used(l) < 0,
        0},
       {"block", "two-stage and async", blocks, a->relax_block != 0, 0},

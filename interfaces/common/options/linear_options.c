@@ -80,8 +80,8 @@ const cli_option linear_precond_figure_rows[] = {
 
 const cli_option linear_relax_rows[] = {
     {CLI_REAL, "tau", "T", NULL, AT(relax_tau), 0, 1000,
-     "jacobi, two-stage, async: factor of an update (default 1). 0: from the eigenvalues of D^-1 "
-     "A."},
+     "mr, richardson, jacobi, two-stage, async: factor of an update (default 1). 0, in the last "
+     "three: from the eigenvalues of D^-1 A."},
     {CLI_INT, "block", "B", NULL, AT(relax_block), 1, 1024,
      "two-stage, async: rows of a block (default 448)"},
     {CLI_INT, "local-sweeps", "K", NULL, AT(relax_sweeps), 1, 1000,
