@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interfaces/quda/fields.h"
-#include "interfaces/quda/spinors.h"
+#include "fields.h"
+#include "spinors.h"
 #include "tests/util/test_util.h"
 
 enum { X = 4, Y = 6, Z = 2, T = 8, V = X * Y * Z * T, H = V / 2, STRUCT = 800, OFFSET = 48 };
@@ -97,7 +97,7 @@ static void check_link_order(kaon_gauge *gauge, QudaGaugeFieldOrder order, size_
         (double)i);
   }
   void *first = separate ? (void *)list : array, *second = separate ? (void *)list_again : again;
-  must(kaon_quda()->ctx, kaon_quda_import_links(gauge, first, &param));
+  must(kaon_quda()->ctx, kaon_quda_import_links(gauge, first, &param, NULL));
   must(kaon_quda()->ctx,
        kaon_gauge_export(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){natural}));
   for (size_t i = 0; i < links; i++) assert_true(natural[i] == (scaled ? 2.0 : 1.0) * (double)i);
@@ -128,13 +128,13 @@ static void test_bad_links_are_refused(void **state) {
   kaon_lattice *lattice = start(KAON_PERIODIC);
   must(kaon_quda()->ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
   param.gauge_order = QUDA_NATIVE_GAUGE_ORDER;
-  assert_int_equal(kaon_quda_import_links(gauge, &one, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, &one, &param, NULL), KAON_ERR_ARGUMENT);
   param.gauge_order = QUDA_QDP_GAUGE_ORDER;
-  assert_int_equal(kaon_quda_import_links(gauge, list, &param), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_quda_import_links(gauge, NULL, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, list, &param, NULL), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, NULL, &param, NULL), KAON_ERR_ARGUMENT);
   param.gauge_order = QUDA_MILC_GAUGE_ORDER;
   param.cpu_prec = QUDA_HALF_PRECISION;
-  assert_int_equal(kaon_quda_import_links(gauge, &one, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, &one, &param, NULL), KAON_ERR_ARGUMENT);
   param.cpu_prec = QUDA_SINGLE_PRECISION;
   param.X[1] = Y + 2;
   assert_int_equal(kaon_quda_export_links(gauge, &one, &param), KAON_ERR_ARGUMENT);

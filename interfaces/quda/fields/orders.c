@@ -55,6 +55,7 @@ typedef struct walk {
   const QudaGaugeParam *param;
   size_t real, sites; /* bytes of a real; sites of a parity, without those of a halo */
   size_t direction, parity, site, row, column, part;
+  kaon_precision precision;
   char *array[4];
 } walk;
 
@@ -92,6 +93,11 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
       return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                               "X[%d] is %d, but this rank's part of the lattice has %d sites there",
                               d, param->X[d], part[d]);
+  if (w->order->native < 0 && kaon_quda_on_device(param->location))
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "links of order %s are in memory of a device, but are taken from host "
+                            "memory alone; orders QDP, MILC and CPS are taken from both",
+                            w->order->name);
   for (int i = 0; i < w->order->arrays; i++)
     if (array == NULL || (w->order->arrays == 4 && ((void *const *)array)[i] == NULL))
       return kaon_quda_refuse(KAON_ERR_ARGUMENT, "array %d of links in order %s is NULL", i,
@@ -101,11 +107,11 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
 
 static kaon_status describe(const kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
                             walk *w) {
-  const int *X = param->X;
   *w = (walk){.param = param, .real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4};
   const kaon_status status = check(gauge, array, param, w);
   if (status != KAON_OK) return status;
-  w->sites = (size_t)X[0] * X[1] * X[2] * X[3] / 2;
+  w->precision = w->real == 8 ? KAON_DOUBLE : KAON_SINGLE;
+  w->sites = kaon_quda_sites(param->X) / 2;
   w->direction = bytes_of(w, w->order->direction);
   w->parity = bytes_of(w, w->order->parity);
   w->site = bytes_of(w, w->order->site);
@@ -160,40 +166,22 @@ static void copy_links(const walk *w, char *milc, int take) {
 }
 
 static kaon_status make_room(const walk *w, void **room) {
-  *room = malloc(2 * w->sites * 4 * MATRIX * w->real);
-  return *room != NULL
-             ? KAON_OK
-             : kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder links of order %s",
-                                w->order->name);
-}
-
-/* Arrays on a device are taken in the library's own orders alone. */
-static kaon_status check_side(const walk *w) {
-  if (w->order->native >= 0 || !kaon_quda_on_device(w->param->location)) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "links of order %s are in memory of a device, but are taken from host "
-                          "memory alone; orders QDP, MILC and CPS are taken from both",
-                          w->order->name);
-}
-
-static kaon_precision precision_of(const walk *w) {
-  return w->real == 8 ? KAON_DOUBLE : KAON_SINGLE;
+  return kaon_quda_allocate(2 * w->sites * 4 * MATRIX * w->real, room);
 }
 
 /* factors NULL: any matrices, as they are. */
 static kaon_status import(kaon_gauge *gauge, const walk *w, kaon_gauge_order order,
                           const kaon_link_factors *factors) {
   const void *const *arrays = (const void *const *)w->array;
-  return factors != NULL ? kaon_gauge_import_factors(gauge, order, precision_of(w), arrays, factors)
-                         : kaon_gauge_import_matrices(gauge, order, precision_of(w), arrays);
+  return factors != NULL ? kaon_gauge_import_factors(gauge, order, w->precision, arrays, factors)
+                         : kaon_gauge_import_matrices(gauge, order, w->precision, arrays);
 }
 
-static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
-                        const kaon_link_factors *factors) {
+kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
+                                   const QudaGaugeParam *param, const kaon_link_factors *factors) {
   walk w;
   void *room = NULL;
   kaon_status status = describe(gauge, array, param, &w);
-  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
   if (w.order->native >= 0) return import(gauge, &w, (kaon_gauge_order)w.order->native, factors);
   status = make_room(&w, &room);
@@ -205,23 +193,13 @@ static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugePar
   return status;
 }
 
-kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
-                                   const QudaGaugeParam *param) {
-  return take(gauge, array, param, NULL);
-}
-
-kaon_status kaon_quda_import_su3(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
-                                 const kaon_link_factors *factors) {
-  return take(gauge, array, param, factors);
-}
-
 /* Clients do not always say that an array is on a device: the library refuses it first. */
 static kaon_status export_native(const kaon_gauge *gauge, const walk *w) {
   const kaon_gauge_order order = (kaon_gauge_order)w->order->native;
   void *const *arrays = (void *const *)w->array;
-  const kaon_status status = kaon_gauge_export(gauge, order, precision_of(w), arrays);
+  const kaon_status status = kaon_gauge_export(gauge, order, w->precision, arrays);
   if (status != KAON_ERR_ARGUMENT) return status;
-  return kaon_gauge_export_device(gauge, order, precision_of(w), arrays);
+  return kaon_gauge_export_device(gauge, order, w->precision, arrays);
 }
 
 kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
@@ -229,12 +207,11 @@ kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
   walk w;
   void *room = NULL;
   kaon_status status = describe(gauge, array, param, &w);
-  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
   if (w.order->native >= 0) return export_native(gauge, &w);
   status = make_room(&w, &room);
   if (status != KAON_OK) return status;
-  status = kaon_gauge_export(gauge, KAON_ORDER_MILC, precision_of(&w), (void *const[]){room});
+  status = kaon_gauge_export(gauge, KAON_ORDER_MILC, w.precision, (void *const[]){room});
   if (status == KAON_OK) copy_links(&w, room, 0);
   free(room);
   return status;

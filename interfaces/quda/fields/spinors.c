@@ -65,7 +65,7 @@ static kaon_status identify(const kaon_vector *vector, client *c) {
       c->parity = (kaon_parity)parity;
       c->spins = wilson ? 4 : 1;
       kaon_lattice_part(lattice, c->extents, NULL, NULL);
-      c->sites = (size_t)c->extents[0] * c->extents[1] * c->extents[2] * c->extents[3] / 2;
+      c->sites = kaon_quda_sites(c->extents) / 2;
       return KAON_OK;
     }
   }
@@ -202,12 +202,9 @@ static void copy_slices(const client *c, char *array, char *dirac, int take) {
 static kaon_status make_room(const client *c, char *array, int take, char **room) {
   *room = NULL;
   if (c->order->deviation == NONE && !c->alternate) return KAON_OK;
-  *room = calloc(1, c->bytes);
-  if (*room == NULL)
-    return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder spinors of order %s",
-                            c->order->name);
-  if (take) (c->alternate ? copy_slices : copy)(c, array, *room, 1);
-  return KAON_OK;
+  const kaon_status status = kaon_quda_allocate(c->bytes, room);
+  if (status == KAON_OK && take) (c->alternate ? copy_slices : copy)(c, array, *room, 1);
+  return status;
 }
 
 kaon_status kaon_quda_import_spinor(kaon_vector *vector, int column, const void *array, int whole,
