@@ -14,38 +14,32 @@ typedef struct stride {
   unit unit;
 } stride;
 
-/* Sites that an array has beside those of the lattice. */
-typedef enum halo { HALO_NONE, HALO_UNUSED_END, HALO_Z } halo;
-
 typedef struct link_order {
   QudaGaugeFieldOrder order;
   const char *name;
   int native; /* the library's order, or -1 */
   int arrays; /* 4: a pointer for each direction */
-  halo halo;
+  int halo;   /* 1: room for sites beyond those of the lattice, at the end of a parity */
   int scaled; /* the links are multiplied by QudaGaugeParam.scale */
   stride direction, parity, site, row, column, part; /* part: from re to im. Not if native */
 } link_order;
 
 static const link_order orders[] = {
-    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, HALO_NONE, 0, .part = {0}},
-    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, HALO_NONE, 0, .part = {0}},
-    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, HALO_NONE, 0, .part = {0}},
-    {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, HALO_NONE, 0, .parity = {1, REALS_OF_PARITY},
+    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, 0, 0, .part = {0}},
+    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, 0, 0, .part = {0}},
+    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, 0, 0, .part = {0}},
+    {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, 0, 0, .parity = {1, REALS_OF_PARITY},
      .site = {1, REALS}, .row = {6, REALS_OF_PARITY}, .column = {2, REALS_OF_PARITY},
      .part = {18, REALS_OF_PARITY}},
-    {QUDA_MILC_SITE_GAUGE_ORDER, "MILC_SITE", -1, 1, HALO_NONE, 0, .direction = {18, REALS},
+    {QUDA_MILC_SITE_GAUGE_ORDER, "MILC_SITE", -1, 1, 0, 0, .direction = {18, REALS},
      .parity = {1, SITES_OF_PARITY}, .site = {1, SITES}, .row = {6, REALS}, .column = {2, REALS},
      .part = {1, REALS}},
-    {QUDA_BQCD_GAUGE_ORDER, "BQCD", -1, 1, HALO_UNUSED_END, 0, .direction = {36, REALS_OF_PARITY},
+    {QUDA_BQCD_GAUGE_ORDER, "BQCD", -1, 1, 1, 0, .direction = {36, REALS_OF_PARITY},
      .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
      .part = {1, REALS}},
-    {QUDA_TIFR_GAUGE_ORDER, "TIFR", -1, 1, HALO_NONE, 1, .direction = {36, REALS_OF_PARITY},
+    {QUDA_TIFR_GAUGE_ORDER, "TIFR", -1, 1, 0, 1, .direction = {36, REALS_OF_PARITY},
      .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
      .part = {1, REALS}},
-    {QUDA_TIFR_PADDED_GAUGE_ORDER, "TIFR_PADDED", -1, 1, HALO_Z, 1,
-     .direction = {36, REALS_OF_PARITY}, .parity = {18, REALS_OF_PARITY}, .site = {18, REALS},
-     .row = {2, REALS}, .column = {6, REALS}, .part = {1, REALS}},
 };
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 
@@ -61,10 +55,8 @@ typedef struct walk {
 
 static size_t sites_with_halo(const walk *w) {
   const int *X = w->param->X;
-  if (w->order->halo == HALO_UNUSED_END)
-    return (size_t)(X[0] / 2 + 2) * (X[1] + 2) * (X[2] + 2) * (X[3] + 2);
-  if (w->order->halo == HALO_Z) return w->sites / X[2] * (X[2] + 4);
-  return w->sites;
+  if (!w->order->halo) return w->sites;
+  return (size_t)(X[0] / 2 + 2) * (X[1] + 2) * (X[2] + 2) * (X[3] + 2);
 }
 
 static size_t bytes_of(const walk *w, stride s) {
@@ -81,8 +73,8 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
     if (orders[i].order == param->gauge_order) w->order = &orders[i];
   if (w->order == NULL)
     return kaon_quda_refuse(
-        KAON_ERR_ARGUMENT, "gauge_order is %d, but must be one from %d (QDP) to %d (TIFR_PADDED)",
-        (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER, (int)QUDA_TIFR_PADDED_GAUGE_ORDER);
+        KAON_ERR_ARGUMENT, "gauge_order is %d, but must be one from %d (QDP) to %d (TIFR)",
+        (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER, (int)QUDA_TIFR_GAUGE_ORDER);
   if (param->cpu_prec != QUDA_DOUBLE_PRECISION && param->cpu_prec != QUDA_SINGLE_PRECISION)
     return kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "cpu_prec of links is %d, but must be %d (double) or %d (single)",
@@ -123,20 +115,11 @@ static kaon_status describe(const kaon_gauge *gauge, const void *array, const Qu
   return KAON_OK;
 }
 
-/* Index of a site within its parity, with a halo of two in z if the order has one. */
-static size_t place(const walk *w, size_t site) {
-  const int *X = w->param->X;
-  if (w->order->halo != HALO_Z) return site;
-  const size_t plane = (size_t)X[0] / 2 * X[1];
-  const size_t t = site / plane / X[2], z = site / plane % X[2];
-  return (t * (X[2] + 4) + z + 2) * plane + site % plane;
-}
-
 /* The first real of a matrix. */
 static char *matrix_of(const walk *w, int parity, size_t site, int mu) {
   char *first = w->array[mu] + (size_t)mu * w->direction + (size_t)parity * w->parity;
   if (w->order->order == QUDA_MILC_SITE_GAUGE_ORDER) first += w->param->gauge_offset;
-  return first + place(w, site) * w->site;
+  return first + site * w->site;
 }
 
 /* Copies a matrix from the client's array to `milc`, or back. The numbers are multiplied. */
