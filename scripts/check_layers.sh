@@ -27,8 +27,8 @@ forbid "lib blas gauge dslash sparse solvers multigrid include interfaces exampl
 forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/ know nothing of the kaon program"
 forbid "interfaces/common interfaces/cli bench examples" "interfaces/quda/" "interfaces/quda is for applications that call QUDA"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers|multigrid)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" ! -path "interfaces/quda/ranks.c" 2>/dev/null)
-forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* and interfaces/quda/ranks.c alone"
+no_comm=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" ! -path "interfaces/quda/core/ranks.c" 2>/dev/null)
+forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* and interfaces/quda/core/ranks.c alone"
 no_dense=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "multigrid/dense/*.c" 2>/dev/null)
 forbid "$no_dense" "(lapacke|cblas)\.h" "LAPACKE belongs to multigrid/dense/*.c and to the tests alone"
 host_files=$(find lib blas gauge dslash sparse solvers multigrid include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)

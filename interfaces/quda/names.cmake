@@ -16,7 +16,7 @@ list(SORT names)
 list(JOIN names ";\n  " lines)
 file(WRITE ${KAON_QUDA_EXPORTS} "{\nglobal:\n  ${lines};\n  extern \"C++\" { quda::pool::*; };\nlocal:\n  *;\n};\n")
 
-set(text "/* Written by interfaces/quda/names.cmake. The process ends in each, so arguments and results do not matter. */\n#include \"state.h\"\n\n")
+set(text "/* Written by interfaces/quda/names.cmake. The process ends in each, so arguments and results do not matter. */\nvoid kaon_quda_missing(const char *function);\n")
 string(APPEND text "#define MISSING(name) \\\n  void name(void); \\\n  __attribute__((weak)) void name(void) { kaon_quda_missing(#name); }\n\n")
 foreach(name ${names})
   string(APPEND text "MISSING(${name})\n")

@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interfaces/quda/fields.h"
-#include "interfaces/quda/spinors.h"
+#include "fields.h"
+#include "spinors.h"
 #include "tests/util/test_util.h"
 
 enum { X = 4, Y = 6, Z = 2, T = 8, V = X * Y * Z * T, H = V / 2, STRUCT = 800, OFFSET = 48 };
-enum { HBQCD = (X / 2 + 2) * (Y + 2) * (Z + 2) * (T + 2), HPAD = X / 2 * Y * (Z + 4) * T };
+enum { HBQCD = (X / 2 + 2) * (Y + 2) * (Z + 2) * (T + 2) };
 static const int extents[4] = {X, Y, Z, T};
 
 static const QudaGaugeFieldOrder link_orders[] = {
-    QUDA_QDP_GAUGE_ORDER,  QUDA_QDPJIT_GAUGE_ORDER,     QUDA_CPS_WILSON_GAUGE_ORDER,
-    QUDA_MILC_GAUGE_ORDER, QUDA_MILC_SITE_GAUGE_ORDER,  QUDA_BQCD_GAUGE_ORDER,
-    QUDA_TIFR_GAUGE_ORDER, QUDA_TIFR_PADDED_GAUGE_ORDER};
+    QUDA_QDP_GAUGE_ORDER,  QUDA_QDPJIT_GAUGE_ORDER,    QUDA_CPS_WILSON_GAUGE_ORDER,
+    QUDA_MILC_GAUGE_ORDER, QUDA_MILC_SITE_GAUGE_ORDER, QUDA_BQCD_GAUGE_ORDER,
+    QUDA_TIFR_GAUGE_ORDER};
 enum { LINK_ORDERS = sizeof link_orders / sizeof link_orders[0] };
 
 static kaon_lattice *start(kaon_boundary boundary) {
@@ -34,11 +34,6 @@ static kaon_lattice *start(kaon_boundary boundary) {
 /* Parity of a site, and its index among those of its parity. */
 static int parity_of(int site) {
   return (site % X + site / X % Y + site / X / Y % Z + site / X / Y / Z) % 2;
-}
-
-static size_t padded(int site) {
-  const int x = site % X, y = site / X % Y, z = site / X / Y % Z, t = site / X / Y / Z;
-  return (size_t)((((t * (Z + 4) + z + 2) * Y + y) * X + x) / 2);
 }
 
 /* The byte at which a real of a link is, from the first one of the array (QDP, QDPJIT: of direction mu). */
@@ -60,10 +55,8 @@ static size_t link_place(QudaGaugeFieldOrder order, size_t real, int site, int m
       return (p * H + s) * STRUCT + OFFSET + real * (m * 18 + rows);
     case QUDA_BQCD_GAUGE_ORDER:
       return real * (((m * 2 + p) * HBQCD + s) * 18 + columns);
-    case QUDA_TIFR_GAUGE_ORDER:
-      return real * (((m * 2 + p) * H + s) * 18 + columns);
     default:
-      return real * (((m * 2 + p) * HPAD + padded(site)) * 18 + columns);
+      return real * (((m * 2 + p) * H + s) * 18 + columns);
   }
 }
 
@@ -77,7 +70,7 @@ static void put(char *place, size_t real, double value) {
 static void check_link_order(kaon_gauge *gauge, QudaGaugeFieldOrder order, size_t real) {
   const size_t bytes = (size_t)8 * HBQCD * 18 * 8, links = (size_t)V * 72;
   const int separate = order == QUDA_QDP_GAUGE_ORDER || order == QUDA_QDPJIT_GAUGE_ORDER;
-  const int scaled = order == QUDA_TIFR_GAUGE_ORDER || order == QUDA_TIFR_PADDED_GAUGE_ORDER;
+  const int scaled = order == QUDA_TIFR_GAUGE_ORDER;
   char *array = calloc(4, bytes), *again = calloc(4, bytes);
   double *natural = malloc(links * sizeof *natural);
   void *list[4], *list_again[4];
@@ -97,7 +90,7 @@ static void check_link_order(kaon_gauge *gauge, QudaGaugeFieldOrder order, size_
         (double)i);
   }
   void *first = separate ? (void *)list : array, *second = separate ? (void *)list_again : again;
-  must(kaon_quda()->ctx, kaon_quda_import_links(gauge, first, &param));
+  must(kaon_quda()->ctx, kaon_quda_import_links(gauge, first, &param, NULL));
   must(kaon_quda()->ctx,
        kaon_gauge_export(gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){natural}));
   for (size_t i = 0; i < links; i++) assert_true(natural[i] == (scaled ? 2.0 : 1.0) * (double)i);
@@ -128,13 +121,13 @@ static void test_bad_links_are_refused(void **state) {
   kaon_lattice *lattice = start(KAON_PERIODIC);
   must(kaon_quda()->ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));
   param.gauge_order = QUDA_NATIVE_GAUGE_ORDER;
-  assert_int_equal(kaon_quda_import_links(gauge, &one, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, &one, &param, NULL), KAON_ERR_ARGUMENT);
   param.gauge_order = QUDA_QDP_GAUGE_ORDER;
-  assert_int_equal(kaon_quda_import_links(gauge, list, &param), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_quda_import_links(gauge, NULL, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, list, &param, NULL), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, NULL, &param, NULL), KAON_ERR_ARGUMENT);
   param.gauge_order = QUDA_MILC_GAUGE_ORDER;
   param.cpu_prec = QUDA_HALF_PRECISION;
-  assert_int_equal(kaon_quda_import_links(gauge, &one, &param), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_quda_import_links(gauge, &one, &param, NULL), KAON_ERR_ARGUMENT);
   param.cpu_prec = QUDA_SINGLE_PRECISION;
   param.X[1] = Y + 2;
   assert_int_equal(kaon_quda_export_links(gauge, &one, &param), KAON_ERR_ARGUMENT);
@@ -158,17 +151,15 @@ static size_t spinor_place(QudaDiracFieldOrder order, size_t real, int spins, in
       return real * (((1 - p) * H + s) * n + inner);
     case QUDA_LEX_DIRAC_ORDER:
       return real * ((size_t)site * n + inner);
-    case QUDA_QDPJIT_DIRAC_ORDER:
-      return real * (((size_t)((part * 3 + colour) * spins + spin) * 2 + p) * H + s);
     default:
-      return real * ((p * HPAD + padded(site)) * n + inner);
+      return real * (((size_t)((part * 3 + colour) * spins + spin) * 2 + p) * H + s);
   }
 }
 
 /* Imports known numbers and exports them. whole: the array has both parities. */
 static void check_spinor_order(kaon_vector *vector, int spins, kaon_parity parity, int whole,
                                QudaDiracFieldOrder order, size_t real) {
-  const size_t bytes = (size_t)2 * HPAD * 24 * 8, reals = (size_t)V * (size_t)spins * 6;
+  const size_t bytes = (size_t)V * 24 * 8, reals = (size_t)V * (size_t)spins * 6;
   char *array = calloc(1, bytes), *again = calloc(1, bytes);
   double *natural = calloc(reals, sizeof *natural);
   const kaon_quda_spinor_layout layout = {.order = order,
@@ -197,9 +188,9 @@ static void check_spinor_order(kaon_vector *vector, int spins, kaon_parity parit
 }
 
 static void test_spinors_pass_in_every_order(void **state) {
-  static const QudaDiracFieldOrder orders[] = {
-      QUDA_DIRAC_ORDER,        QUDA_QDP_DIRAC_ORDER, QUDA_CPS_WILSON_DIRAC_ORDER,
-      QUDA_QDPJIT_DIRAC_ORDER, QUDA_LEX_DIRAC_ORDER, QUDA_TIFR_PADDED_DIRAC_ORDER};
+  static const QudaDiracFieldOrder orders[] = {QUDA_DIRAC_ORDER, QUDA_QDP_DIRAC_ORDER,
+                                               QUDA_CPS_WILSON_DIRAC_ORDER, QUDA_QDPJIT_DIRAC_ORDER,
+                                               QUDA_LEX_DIRAC_ORDER};
   (void)state;
   kaon_lattice *lattice = start(KAON_ANTIPERIODIC);
   for (int spins = 1; spins <= 4; spins += 3)

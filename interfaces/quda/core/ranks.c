@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int count(const int grid[4]) {
   return grid[0] * grid[1] * grid[2] * grid[3];
@@ -24,8 +25,7 @@ static int number_of(const kaon_quda_ranks *ranks, int mine) {
   return -1;
 }
 
-static kaon_status create_on(MPI_Comm all, const kaon_quda_ranks *ranks,
-                             const kaon_context_options *options, kaon_context **ctx) {
+static kaon_status create_on(MPI_Comm all, const kaon_quda_ranks *ranks, kaon_context **ctx) {
   MPI_Comm ordered;
   int size, mine;
   MPI_Comm_size(all, &size);
@@ -45,32 +45,31 @@ static kaon_status create_on(MPI_Comm all, const kaon_quda_ranks *ranks,
                             size);
   if (MPI_Comm_split(all, 0, number, &ordered) != MPI_SUCCESS)
     return kaon_quda_refuse(KAON_ERR_COMM, "MPI_Comm_split failed on %d ranks", size);
-  const kaon_status status = kaon_context_create_ranks(options, &ordered, g, ctx);
+  const kaon_status status = kaon_context_create_ranks(NULL, &ordered, g, ctx);
   MPI_Comm_free(&ordered); /* the context has a copy */
   return status;
 }
 
-kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
-                                     const kaon_context_options *options, kaon_context **ctx) {
+kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks, kaon_context **ctx) {
   int started = 0;
   MPI_Initialized(&started);
   if (!started) { /* the application has no ranks of its own */
-    if (count(ranks->grid) == 1) return kaon_context_create(options, ctx);
+    if (count(ranks->grid) == 1) return kaon_context_create(NULL, ctx);
     return kaon_quda_refuse(KAON_ERR_STATE,
                             "a grid of %d ranks was asked for, but MPI is not initialised; call "
                             "MPI_Init() first",
                             count(ranks->grid));
   }
-  const MPI_Comm all =
-      ranks->communicator != NULL ? *(const MPI_Comm *)ranks->communicator : MPI_COMM_WORLD;
-  return create_on(all, ranks, options, ctx);
+  MPI_Comm all = MPI_COMM_WORLD;
+  if (ranks->has_communicator) memcpy(&all, ranks->communicator, sizeof all);
+  return create_on(all, ranks, ctx);
 }
 
-const void *kaon_quda_keep_communicator(const void *communicator) {
-  static MPI_Comm kept;
-  if (communicator == NULL) return NULL;
-  kept = *(const MPI_Comm *)communicator;
-  return &kept;
+void kaon_quda_keep_communicator(const void *communicator) {
+  kaon_quda_ranks *ranks = &kaon_quda()->ranks;
+  _Static_assert(sizeof(MPI_Comm) <= sizeof ranks->communicator, "an MPI_Comm fits");
+  ranks->has_communicator = communicator != NULL;
+  if (communicator != NULL) memcpy(ranks->communicator, communicator, sizeof(MPI_Comm));
 }
 
 void kaon_quda_abort_ranks(void) {
@@ -83,18 +82,16 @@ void kaon_quda_abort_ranks(void) {
 
 #else
 
-kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks,
-                                     const kaon_context_options *options, kaon_context **ctx) {
-  if (count(ranks->grid) == 1) return kaon_context_create(options, ctx);
+kaon_status kaon_quda_create_context(const kaon_quda_ranks *ranks, kaon_context **ctx) {
+  if (count(ranks->grid) == 1) return kaon_context_create(NULL, ctx);
   return kaon_quda_refuse(KAON_ERR_NOT_BUILT,
                           "a grid of %d ranks was asked for, but this libquda was built without "
                           "MPI; build kaon with -DKAON_COMM=MPI",
                           count(ranks->grid));
 }
 
-const void *kaon_quda_keep_communicator(const void *communicator) {
+void kaon_quda_keep_communicator(const void *communicator) {
   (void)communicator;
-  return NULL;
 }
 
 void kaon_quda_abort_ranks(void) {}

@@ -6,17 +6,16 @@
 
 #include "operators.h"
 #include "solves.h"
+#include "system.h"
 
 enum { MOST_VECTORS = 32 };
 
-typedef struct instance {
-  struct instance *next;
+typedef struct kaon_quda_mg {
+  struct kaon_quda_mg *next;
   kaon_quda_key key;
   kaon_operator *M, *K; /* M is this instance's own */
   uint64_t revision;    /* of the links that M was last made of */
 } instance;
-
-static instance *instances;
 
 static void clear(instance *mg) {
   kaon_operator_destroy(&mg->K);
@@ -24,19 +23,15 @@ static void clear(instance *mg) {
 }
 
 static void destroy(instance *mg) {
-  instance **at = &instances;
+  instance **at = &kaon_quda()->multigrid;
   while (*at != NULL && *at != mg) at = &(*at)->next;
   if (*at == mg) *at = mg->next;
   clear(mg);
   free(mg);
 }
 
-static void destroy_all(void) {
-  while (instances != NULL) destroy(instances);
-}
-
 static kaon_status find(void *pointer, instance **found) {
-  for (*found = instances; *found != NULL; *found = (*found)->next)
+  for (*found = kaon_quda()->multigrid; *found != NULL; *found = (*found)->next)
     if (*found == pointer) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                           "the multigrid preconditioner %p is none of newMultigridQuda(), or was "
@@ -104,9 +99,8 @@ static kaon_status create(const QudaMultigridParam *param, instance **made) {
   *made = calloc(1, sizeof **made);
   if (*made == NULL)
     return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory for a multigrid preconditioner");
-  (*made)->next = instances;
-  instances = *made;
-  kaon_quda_at_end(destroy_all);
+  (*made)->next = kaon_quda()->multigrid;
+  kaon_quda()->multigrid = *made;
   status = set_up(*made, param, &request.key);
   if (status == KAON_OK) return status;
   destroy(*made);

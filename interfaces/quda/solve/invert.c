@@ -15,6 +15,7 @@
 
 #include "operators.h"
 #include "solves.h"
+#include "system.h"
 
 /* Methods for systems that are not Hermitian. */
 static const struct {
@@ -33,16 +34,11 @@ static const struct {
 
 typedef enum equations { DIRECT, NORMAL, ERROR } equations;
 static const struct {
-  QudaSolveType type;
   int pc;
   equations equations;
-} solves[] = {
-    {QUDA_DIRECT_SOLVE, 0, DIRECT},    {QUDA_NORMOP_SOLVE, 0, NORMAL},
-    {QUDA_NORMERR_SOLVE, 0, ERROR},    {QUDA_DIRECT_PC_SOLVE, 1, DIRECT},
-    {QUDA_NORMOP_PC_SOLVE, 1, NORMAL}, {QUDA_NORMERR_PC_SOLVE, 1, ERROR},
-};
-
-#define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
+} solves[] = {[QUDA_DIRECT_SOLVE] = {0, DIRECT}, [QUDA_DIRECT_PC_SOLVE] = {1, DIRECT},
+              [QUDA_NORMOP_SOLVE] = {0, NORMAL}, [QUDA_NORMOP_PC_SOLVE] = {1, NORMAL},
+              [QUDA_NORMERR_SOLVE] = {0, ERROR}, [QUDA_NORMERR_PC_SOLVE] = {1, ERROR}};
 
 /* One call. */
 typedef struct job {
@@ -58,50 +54,39 @@ typedef struct job {
 
 static kaon_status pose(job *j) {
   const QudaInvertParam *param = j->param;
-  kaon_quda_solution solution;
-  if (param->inv_type_precondition != QUDA_INVALID_INVERTER &&
-      param->inv_type_precondition != QUDA_MG_INVERTER)
-    kaon_quda_print(
-        QUDA_VERBOSE,
-        "kaon: inv_type_precondition is %d, but solves have a preconditioner of type %d "
-        "(multigrid) or none; this one has none",
-        (int)param->inv_type_precondition, (int)QUDA_MG_INVERTER);
-  int pc = -1;
-  kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
+  const int known = param->solve_type >= QUDA_DIRECT_SOLVE &&
+                    param->solve_type <= QUDA_NORMERR_PC_SOLVE,
+            pc = known && solves[param->solve_type].pc;
+  kaon_quda_use use = {.reduced = pc};
+  kaon_status status = kaon_quda_solution_of(param->solution_type, &use.pc, &use.normal);
   if (status != KAON_OK) return status;
-  for (int i = 0; i < COUNT(solves); i++)
-    if (solves[i].type == param->solve_type) {
-      pc = solves[i].pc;
-      j->equations = solves[i].equations;
-    }
-  if (pc < 0)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "solve_type is %d, but must be from %d to %d",
-                            (int)param->solve_type, (int)QUDA_DIRECT_SOLVE,
-                            (int)QUDA_NORMERR_PC_SOLVE);
-  if ((solution.pc && !pc) || (solution.normal && (solution.pc != pc || j->equations == ERROR)))
+  if (known) j->equations = solves[param->solve_type].equations;
+  if (!known || (use.pc && !pc) || (use.normal && (use.pc != pc || j->equations == ERROR)))
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "solution_type %d does not go with solve_type %d: both must be of one "
                             "parity or of all sites (MAT takes either), and NORMERR solves are for "
                             "MAT and MATPC",
                             (int)param->solution_type, (int)param->solve_type);
-  if (param->inv_type_precondition == QUDA_MG_INVERTER)
+  if (param->inv_type_precondition == QUDA_MG_INVERTER) {
     status = kaon_quda_multigrid(param->preconditioner, &j->multigrid);
-  if (status == KAON_OK && j->multigrid != NULL && (solution.normal || j->equations != DIRECT))
-    status =
-        kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                         "multigrid is a preconditioner of direct solves; solution_type %d and "
-                         "solve_type %d ask for normal equations",
-                         (int)param->solution_type, (int)param->solve_type);
-  if (status != KAON_OK) return status;
-  const kaon_quda_use use = {
-      .pc = solution.pc, .reduced = pc && j->multigrid == NULL, .normal = solution.normal};
-  return kaon_quda_ask(param, &use, &j->request);
+    if (status == KAON_OK && (use.normal || j->equations != DIRECT))
+      status = kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                                "multigrid is a preconditioner of direct solves; solution_type %d "
+                                "and solve_type %d ask for normal equations",
+                                (int)param->solution_type, (int)param->solve_type);
+    use.reduced = 0;
+  } else if (param->inv_type_precondition != QUDA_INVALID_INVERTER)
+    kaon_quda_print(QUDA_VERBOSE,
+                    "kaon: inv_type_precondition is %d, but solves have a preconditioner of type "
+                    "%d (multigrid) or none; this one has none",
+                    (int)param->inv_type_precondition, (int)QUDA_MG_INVERTER);
+  return status == KAON_OK ? kaon_quda_ask(param, &use, &j->request) : status;
 }
 
 static kaon_status choose_method(const job *j, kaon_method *method) {
   const QudaInvertParam *param = j->param;
   int found = 0;
-  for (int i = 0; i < COUNT(inverters); i++)
+  for (size_t i = 0; i < sizeof inverters / sizeof inverters[0]; i++)
     if (inverters[i].inverter == param->inv_type) {
       *method = inverters[i].method;
       found = 1;
@@ -122,9 +107,9 @@ static kaon_status choose_method(const job *j, kaon_method *method) {
 static kaon_status set_options(const job *j, kaon_solver_options *options) {
   const QudaInvertParam *param = j->param;
   kaon_status status = choose_method(j, &options->method);
-  if (status == KAON_OK)
-    status = kaon_quda_sloppy(param, &j->request, &options->sloppy, &options->reconstruct);
+  if (status == KAON_OK) status = kaon_quda_sloppy(param, &options->sloppy);
   if (status != KAON_OK) return status;
+  options->reconstruct = j->request.reconstruct;
   if (param->maxiter < 1)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT, "maxiter is %d, but must be positive",
                             param->maxiter);
@@ -143,22 +128,6 @@ static kaon_status set_options(const job *j, kaon_solver_options *options) {
 
 /* ---- vectors ---- */
 
-static kaon_status import_columns(const job *j, void **h, const kaon_quda_spinor_layout *layout,
-                                  kaon_vector *v) {
-  kaon_status status = KAON_OK;
-  for (int k = 0; k < j->columns && status == KAON_OK; k++)
-    status = kaon_quda_import_spinor(v, k, h[k], 0, layout);
-  return status;
-}
-
-static kaon_status export_columns(const job *j, void **h, const kaon_quda_spinor_layout *layout,
-                                  const kaon_vector *v) {
-  kaon_status status = KAON_OK;
-  for (int k = 0; k < j->columns && status == KAON_OK; k++)
-    status = kaon_quda_export_spinor(v, k, h[k], 0, layout);
-  return status;
-}
-
 /* With r the client's operator on one parity and M on all sites, in symmetric form
  *
  *   r x = b            M (x, .) = (T b, 0)
@@ -173,12 +142,10 @@ static kaon_status multiply_site(const job *j, int wanted, kaon_vector *v) {
 /* From the client's vectors to those of the solver: gamma_5, and the other parity. */
 static kaon_status take(const job *j, void **h, kaon_vector *to) {
   const kaon_quda_request *request = &j->request;
-  const kaon_quda_spinor_layout layout = kaon_quda_input_layout(j->param);
-  const kaon_parity parity = kaon_quda_parity(request);
   kaon_vector *part = NULL, *whole = NULL;
-  if (!request->turned && !request->embedded) return import_columns(j, h, &layout, to);
-  kaon_status status = kaon_quda_vector(request, parity, j->columns, &part);
-  if (status == KAON_OK) status = import_columns(j, h, &layout, part);
+  if (!request->turned && !request->embedded) return kaon_quda_import(j->param, h, to);
+  kaon_status status = kaon_quda_vector(request, kaon_quda_parity(request), j->columns, &part);
+  if (status == KAON_OK) status = kaon_quda_import(j->param, h, part);
   if (status == KAON_OK) status = multiply_site(j, !request->turned, part);
   if (status == KAON_OK && request->embedded)
     status = kaon_quda_vector(request, KAON_FULL, j->columns, &whole);
@@ -194,17 +161,90 @@ static kaon_status take(const job *j, void **h, kaon_vector *to) {
 /* Back again. `room` is overwritten. */
 static kaon_status give(const job *j, kaon_vector *from, kaon_vector *room, void **h) {
   const kaon_quda_request *request = &j->request;
-  const kaon_quda_spinor_layout layout = kaon_quda_output_layout(j->param);
   kaon_vector *part = NULL;
   const kaon_vector *all = request->turned ? room : from;
   kaon_status status = request->turned ? kaon_vector_gamma5(from, room) : KAON_OK;
-  if (status != KAON_OK || !request->embedded)
-    return status != KAON_OK ? status : export_columns(j, h, &layout, all);
-  status = kaon_quda_vector(request, request->parity, j->columns, &part);
+  if (status == KAON_OK && !request->embedded) return kaon_quda_export(j->param, all, h);
+  if (status == KAON_OK) status = kaon_quda_vector(request, request->parity, j->columns, &part);
   if (status == KAON_OK) status = kaon_vector_copy_parity(part, all);
   if (status == KAON_OK) status = multiply_site(j, request->turned, part);
-  if (status == KAON_OK) status = export_columns(j, h, &layout, part);
+  if (status == KAON_OK) status = kaon_quda_export(j->param, part, h);
   kaon_vector_destroy(&part);
+  return status;
+}
+
+/* ---- what goes back ---- */
+
+/* r = b - (A + sigma) x, in vectors with a column for each of x. b has one column, or as many. */
+static kaon_status residual_of(kaon_operator *A, const double *sigma, const kaon_vector *b,
+                               const kaon_vector *x, kaon_vector *Ax, kaon_vector *r) {
+  const int columns = kaon_vector_columns(x), sources = kaon_vector_columns(b);
+  double factor[QUDA_MAX_MULTI_SRC][2] = {{0}};
+  kaon_status status = kaon_operator_apply(A, KAON_PLAIN, x, Ax);
+  for (int k = 0; k < columns && status == KAON_OK; k++)
+    status = kaon_vector_copy_columns(r, k, b, sources == columns ? k : 0, 1);
+  if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, Ax, r);
+  if (status != KAON_OK || sigma == NULL) return status;
+  for (int k = 0; k < columns; k++) factor[k][0] = -sigma[k];
+  return kaon_vector_axpy_columns((const double(*)[2])factor, x, r);
+}
+
+/* Heavy-quark residuals of the columns of x for (A + sigma[i]) x_i = b. `sigma` NULL: 0. */
+static kaon_status heavy_quark(const kaon_quda_system *system, const double *sigma,
+                               double *residual) {
+  kaon_vector *Ax = NULL, *r = NULL;
+  const kaon_space *space = kaon_vector_space(system->x);
+  const int columns = kaon_vector_columns(system->x);
+  kaon_context *ctx = kaon_quda()->ctx;
+  kaon_status status = kaon_vector_create(ctx, space, KAON_DOUBLE, columns, &Ax);
+  if (status == KAON_OK) status = kaon_vector_create(ctx, space, KAON_DOUBLE, columns, &r);
+  if (status == KAON_OK) status = residual_of(system->A, sigma, system->b, system->x, Ax, r);
+  if (status == KAON_OK) status = kaon_vector_heavy_quark(r, system->x, residual);
+  kaon_vector_destroy(&Ax);
+  kaon_vector_destroy(&r);
+  return status;
+}
+
+/* Steps, time and a line for each column that did not reach its tolerances; 0 of a tolerance: any. */
+static void fill(QudaInvertParam *param, int columns, const kaon_column_report *reports,
+                 const kaon_solve_report *report, const double *tol, const double *tol_hq,
+                 double *true_res) {
+  param->iter = 0;
+  param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
+  param->gflops = report->flops * 1e-9;
+  for (int k = 0; k < columns; k++) {
+    const kaon_column_report *c = &reports[k];
+    if (c->iterations > param->iter) param->iter = c->iterations;
+    true_res[k] = c->residual;
+    if (tol[0] + tol_hq[0] > 0 && c->reason != KAON_CONVERGED)
+      kaon_quda_print(QUDA_SUMMARIZE,
+                      "kaon: solution %d of %d: residual %.3e (heavy-quark %.3e) after %d "
+                      "iterations (%s), but %.3e (%.3e) was asked for; 0 means any",
+                      k + 1, columns, c->residual, c->heavy_quark, c->iterations,
+                      kaon_stop_reason_name(c->reason), tol[k], tol_hq[k]);
+  }
+}
+
+/* action = sum of weight_k (b, x_k) of `count` solutions, with the normalisation of the solve. */
+static kaon_status find_action(const job *j, int count, const double *weight) {
+  kaon_vector *b = NULL, *x = NULL;
+  double dot[1][2], *action = j->param->action;
+  const kaon_parity parity = kaon_quda_parity(&j->request);
+  action[0] = action[1] = 0;
+  if (j->request.embedded)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "compute_action is set for a system of one parity with multigrid; set "
+                            "it to 0");
+  kaon_status status = kaon_quda_vector(&j->request, parity, 1, &b);
+  if (status == KAON_OK) status = kaon_quda_vector(&j->request, parity, 1, &x);
+  if (status == KAON_OK) status = kaon_vector_copy_columns(b, 0, j->system->b, 0, 1);
+  for (int k = 0; k < count && status == KAON_OK; k++) {
+    status = kaon_vector_copy_columns(x, 0, j->system->x, k, 1);
+    if (status == KAON_OK) status = kaon_vector_dot(b, x, dot);
+    for (int i = 0; i < 2 && status == KAON_OK; i++) action[i] += weight[k] * dot[0][i];
+  }
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
   return status;
 }
 
@@ -226,38 +266,6 @@ static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *
   return status;
 }
 
-static void fill(const job *j, const kaon_column_report *columns, const kaon_solve_report *report,
-                 const kaon_solver_options *options) {
-  QudaInvertParam *param = j->param;
-  param->iter = 0;
-  param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
-  param->gflops = report->flops * 1e-9;
-  for (int k = 0; k < j->columns; k++) {
-    if (columns[k].iterations > param->iter) param->iter = columns[k].iterations;
-    param->true_res[k] = columns[k].residual;
-    param->true_res_hq[k] = columns[k].heavy_quark;
-    if (options->tol + options->heavy_quark_tol > 0 && columns[k].reason != KAON_CONVERGED)
-      kaon_quda_print(QUDA_SUMMARIZE,
-                      "kaon: source %d of %d: residual %.3e (heavy-quark %.3e) after %d iterations "
-                      "(%s), but %.3e (%.3e) was asked for; 0 means any",
-                      k + 1, j->columns, columns[k].residual, columns[k].heavy_quark,
-                      columns[k].iterations, kaon_stop_reason_name(columns[k].reason), options->tol,
-                      options->heavy_quark_tol);
-  }
-}
-
-/* action = (b, x) of the first source, with the normalisation of the solve. */
-static kaon_status find_action(const job *j) {
-  double dot[QUDA_MAX_MULTI_SRC][2];
-  if (j->request.embedded)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "compute_action is set for a system of one parity with multigrid; set "
-                            "it to 0");
-  const kaon_status status = kaon_vector_dot(j->system->b, j->system->x, dot);
-  if (status == KAON_OK) memcpy(j->param->action, dot[0], sizeof dot[0]);
-  return status;
-}
-
 /* Where x begins: earlier solutions, the client's guess, or 0. */
 static kaon_status begin(const job *j, void **h_x) {
   kaon_quda_system *system = j->system;
@@ -270,6 +278,26 @@ static kaon_status begin(const job *j, void **h_x) {
   return kaon_vector_zero(system->x);
 }
 
+static kaon_status report_solve(const job *j, const kaon_column_report *columns,
+                                const kaon_solve_report *report,
+                                const kaon_solver_options *options) {
+  QudaInvertParam *param = j->param;
+  const kaon_quda_request *request = &j->request;
+  static const double one = 1;
+  double tol[QUDA_MAX_MULTI_SRC] = {0}, tol_hq[QUDA_MAX_MULTI_SRC] = {0};
+  kaon_status status = param->compute_action ? find_action(j, 1, &one) : KAON_OK;
+  for (int k = 0; k < j->columns; k++) {
+    tol[k] = options->tol;
+    tol_hq[k] = options->heavy_quark_tol;
+    param->true_res_hq[k] = columns[k].heavy_quark;
+  }
+  fill(param, j->columns, columns, report, tol, tol_hq, param->true_res);
+  if (status == KAON_OK && param->compute_true_res && options->heavy_quark_tol == 0 &&
+      !request->wilson && request->pc)
+    status = heavy_quark(j->system, NULL, param->true_res_hq);
+  return status;
+}
+
 static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_column_report columns[QUDA_MAX_MULTI_SRC];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
@@ -278,8 +306,7 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   kaon_quda_solver_defaults(&options);
   kaon_status status = kaon_quda_check_columns(j->columns);
   if (status == KAON_OK) status = pose(j);
-  if (status == KAON_OK)
-    status = kaon_quda_find(&j->request.key, kaon_quda_make_operators, &j->system);
+  if (status == KAON_OK) status = kaon_quda_find(&j->request.key, &j->system);
   if (status == KAON_OK) status = set_options(j, &options);
   if (status == KAON_OK) status = make_relative(j, h_b, &options);
   if (status != KAON_OK) return status;
@@ -293,9 +320,8 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
   if (status == KAON_OK && param->chrono_make_resident)
     status = kaon_quda_keep_solution(param, system->x);
-  if (status == KAON_OK && param->compute_action) status = find_action(j);
+  if (status == KAON_OK) status = report_solve(j, columns, &report, &options);
   if (status != KAON_OK) return status;
-  fill(j, columns, &report, &options);
   if (j->multigrid != NULL) kaon_quda_multigrid_solved(param->preconditioner, columns, j->columns);
   return param->make_resident_solution ? KAON_OK : give(j, system->x, system->b, h_x);
 }
@@ -329,122 +355,90 @@ void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
 
 /* ---- several shifts: (A^dagger A + offset_i) x_i = b, staggered (offset_i - D D) x_i = b ---- */
 
-static int is_staggered(const QudaInvertParam *param) {
-  return param->dslash_type == QUDA_STAGGERED_DSLASH || param->dslash_type == QUDA_ASQTAD_DSLASH;
-}
-
-static kaon_status pose_shifts(const QudaInvertParam *param, kaon_quda_request *request,
-                               double *sigma) {
-  kaon_quda_solution solution;
+/* A staggered operator has the smallest offset as its mass; sigma is what the others have more. */
+static kaon_status pose_shifts(job *j, double *sigma) {
+  const QudaInvertParam *param = j->param;
+  const int staggered =
+      param->dslash_type == QUDA_STAGGERED_DSLASH || param->dslash_type == QUDA_ASQTAD_DSLASH;
   QudaInvertParam base = *param;
-  const int staggered = is_staggered(param);
-  kaon_status status = kaon_quda_solution_of(param->solution_type, &solution);
+  kaon_quda_use use = {0};
+  double least = INFINITY;
+  kaon_status status = kaon_quda_solution_of(param->solution_type, &use.pc, &use.normal);
   if (status != KAON_OK) return status;
-  if (param->num_offset < 1 || param->num_offset > QUDA_MAX_MULTI_SHIFT)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_offset is %d, but must be from 1 to %d",
-                            param->num_offset, QUDA_MAX_MULTI_SHIFT);
-  if (staggered ? !solution.pc || solution.normal : !solution.normal)
+  if (staggered ? !use.pc || use.normal : !use.normal)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "solution_type is %d, but shifts are for MATPC (%d) of staggered "
                             "operators, and for MATDAG_MAT (%d) and MATPCDAG_MATPC (%d) of others",
                             (int)param->solution_type, (int)QUDA_MATPC_SOLUTION,
                             (int)QUDA_MATDAG_MAT_SOLUTION, (int)QUDA_MATPCDAG_MATPC_SOLUTION);
-  if (staggered) base.mass = sqrt(param->offset[0] / 4);
-  const kaon_quda_use use = {.pc = solution.pc, .reduced = solution.pc, .normal = solution.normal};
-  status = kaon_quda_ask(&base, &use, request);
-  for (int i = 0; i < param->num_offset; i++)
-    sigma[i] = staggered ? param->offset[i] - param->offset[0] : param->offset[i] / request->factor;
+  for (int i = 0; i < j->columns; i++) least = fmin(least, param->offset[i]);
+  if (staggered && !(least >= 0))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "the smallest offset is %g, but must not be below 0",
+                            least);
+  if (staggered) base.mass = sqrt(least) / 2;
+  use.reduced = use.pc;
+  status = kaon_quda_ask(&base, &use, &j->request);
+  for (int i = 0; i < j->columns; i++)
+    sigma[i] = !staggered                  ? param->offset[i] / j->request.factor
+               : param->offset[i] == least ? 0
+                                           : param->offset[i] - 4 * base.mass * base.mass;
   return status;
 }
 
-static kaon_status set_shift_options(const QudaInvertParam *param, const kaon_quda_request *request,
-                                     kaon_multishift_options *options) {
-  options->tol = param->tol_offset[0] > 0 ? param->tol_offset[0] : param->tol;
-  options->max_iterations = param->maxiter;
-  return kaon_quda_sloppy(param, request, &options->sloppy, &options->reconstruct);
-}
-
-static void fill_shifts(QudaInvertParam *param, const kaon_column_report *reports,
-                        const kaon_solve_report *report) {
-  param->iter = 0;
-  param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
-  param->gflops = report->flops * 1e-9;
-  for (int i = 0; i < param->num_offset; i++) {
-    if (reports[i].iterations > param->iter) param->iter = reports[i].iterations;
-    param->true_res_offset[i] = reports[i].residual;
-    param->iter_res_offset[i] = reports[i].stop_residual;
-    if (reports[i].reason != KAON_CONVERGED)
-      kaon_quda_print(QUDA_SUMMARIZE,
-                      "kaon: shift %d of %d: residual %.3e after %d iterations (%s), but %.3e was "
-                      "asked for",
-                      i + 1, param->num_offset, reports[i].residual, reports[i].iterations,
-                      kaon_stop_reason_name(reports[i].reason), param->tol_offset[i]);
-  }
-  param->true_res[0] = reports[0].residual;
-}
-
-/* action = sum of residue_i (b, x_i). */
-static kaon_status find_shifts_action(QudaInvertParam *param, const kaon_quda_request *request,
-                                      const kaon_quda_system *system) {
-  kaon_vector *x = NULL;
-  double dot[1][2];
-  kaon_status status = kaon_quda_vector(request, kaon_quda_parity(request), 1, &x);
-  param->action[0] = param->action[1] = 0;
-  for (int i = 0; i < param->num_offset && status == KAON_OK; i++) {
-    status = kaon_vector_copy_columns(x, 0, system->x, i, 1);
-    if (status == KAON_OK) status = kaon_vector_dot(system->b, x, dot);
-    for (int k = 0; k < 2 && status == KAON_OK; k++)
-      param->action[k] += param->residue[i] * dot[0][k];
-  }
-  kaon_vector_destroy(&x);
-  return status;
-}
-
-static kaon_status solve_shifts(QudaInvertParam *param, const kaon_quda_request *request,
-                                kaon_quda_system *system, void *h_b) {
-  const kaon_quda_spinor_layout layout = kaon_quda_input_layout(param);
+static kaon_status solve_shifts(job *j, const double *sigma, void *h_b) {
+  QudaInvertParam *param = j->param;
+  kaon_quda_system *system = j->system;
   kaon_column_report reports[QUDA_MAX_MULTI_SHIFT];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   double tol[QUDA_MAX_MULTI_SHIFT];
-  for (int i = 0; i < param->num_offset; i++) tol[i] = param->tol_offset[i];
+  int heavy = 0;
+  memcpy(tol, param->tol_offset, sizeof tol);
   if (tol[0] <= 0) tol[0] = param->tol;
   kaon_status status = kaon_multishift_set_tol(system->shifts, tol);
-  if (status == KAON_OK) status = kaon_quda_import_spinor(system->b, 0, h_b, 0, &layout);
-  if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / request->factor);
+  if (status == KAON_OK) status = kaon_quda_import(param, &h_b, system->b);
+  if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / j->request.factor);
   if (status == KAON_OK)
     status = kaon_multishift_solve(system->shifts, system->b, system->x, reports, &report);
-  if (status == KAON_OK) fill_shifts(param, reports, &report);
-  if (status == KAON_OK && param->compute_action)
-    status = find_shifts_action(param, request, system);
-  return status;
+  if (status != KAON_OK) return status;
+  fill(param, j->columns, reports, &report, tol, param->tol_hq_offset, param->true_res_offset);
+  param->true_res[0] = reports[0].residual;
+  for (int i = 0; i < j->columns; i++) {
+    param->iter_res_offset[i] = reports[i].stop_residual;
+    heavy |= param->tol_hq_offset[i] > 0;
+  }
+  if (heavy) status = heavy_quark(system, sigma, param->true_res_hq_offset);
+  if (status != KAON_OK || !param->compute_action) return status;
+  return find_action(j, j->columns, param->residue);
 }
 
-static kaon_status shifts(void **h_x, void *h_b, QudaInvertParam *param) {
-  const kaon_quda_spinor_layout layout = kaon_quda_output_layout(param);
+static kaon_status shifts(job *j, void **h_x, void *h_b) {
+  const QudaInvertParam *param = j->param;
   kaon_multishift_options options;
-  kaon_quda_request request;
-  kaon_quda_system *system;
   double sigma[QUDA_MAX_MULTI_SHIFT];
   kaon_quda_shift_defaults(&options);
-  kaon_status status = pose_shifts(param, &request, sigma);
-  if (status == KAON_OK) status = kaon_quda_find(&request.key, kaon_quda_make_operators, &system);
-  if (status == KAON_OK) status = set_shift_options(param, &request, &options);
-  if (status == KAON_OK)
-    status = kaon_quda_prepare_shifts(system, &options, param->num_offset, sigma,
-                                      kaon_quda_space(&request, kaon_quda_parity(&request)));
-  if (status == KAON_OK) status = solve_shifts(param, &request, system, h_b);
-  for (int i = 0; i < param->num_offset && status == KAON_OK; i++)
-    if (!param->make_resident_solution)
-      status = kaon_quda_export_spinor(system->x, i, h_x[i], 0, &layout);
-  return status;
+  if (j->columns < 1 || j->columns > QUDA_MAX_MULTI_SHIFT)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_offset is %d, but must be from 1 to %d",
+                            j->columns, QUDA_MAX_MULTI_SHIFT);
+  kaon_status status = pose_shifts(j, sigma);
+  if (status == KAON_OK) status = kaon_quda_find(&j->request.key, &j->system);
+  if (status == KAON_OK) status = kaon_quda_sloppy(param, &options.sloppy);
+  if (status != KAON_OK) return status;
+  options.reconstruct = j->request.reconstruct;
+  options.max_iterations = param->maxiter;
+  status = kaon_quda_prepare_shifts(j->system, &options, j->columns, sigma,
+                                    kaon_quda_space(&j->request, kaon_quda_parity(&j->request)));
+  if (status == KAON_OK) status = solve_shifts(j, sigma, h_b);
+  if (status != KAON_OK || param->make_resident_solution) return status;
+  return kaon_quda_export(param, j->system->x, h_x);
 }
 
 void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
+  job j = {.param = param, .columns = param->num_offset};
   const QudaVerbosity outside = speak(param->verbosity);
-  const kaon_status status = shifts(h_x, h_b, param);
+  const kaon_status status = shifts(&j, h_x, h_b);
   speak(outside);
   if (kaon_quda_ended(__func__, status, 1)) return;
   param->iter = -1;
   for (int i = 0; i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT; i++)
-    param->true_res_offset[i] = NAN;
+    param->true_res_offset[i] = param->true_res_hq_offset[i] = NAN;
 }

@@ -14,38 +14,32 @@ typedef struct stride {
   unit unit;
 } stride;
 
-/* Sites that an array has beside those of the lattice. */
-typedef enum halo { HALO_NONE, HALO_UNUSED_END, HALO_Z } halo;
-
 typedef struct link_order {
   QudaGaugeFieldOrder order;
   const char *name;
   int native; /* the library's order, or -1 */
   int arrays; /* 4: a pointer for each direction */
-  halo halo;
+  int halo;   /* 1: room for sites beyond those of the lattice, at the end of a parity */
   int scaled; /* the links are multiplied by QudaGaugeParam.scale */
   stride direction, parity, site, row, column, part; /* part: from re to im. Not if native */
 } link_order;
 
 static const link_order orders[] = {
-    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, HALO_NONE, 0, .part = {0}},
-    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, HALO_NONE, 0, .part = {0}},
-    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, HALO_NONE, 0, .part = {0}},
-    {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, HALO_NONE, 0, .parity = {1, REALS_OF_PARITY},
+    {QUDA_QDP_GAUGE_ORDER, "QDP", KAON_ORDER_QDP, 4, 0, 0, .part = {0}},
+    {QUDA_MILC_GAUGE_ORDER, "MILC", KAON_ORDER_MILC, 1, 0, 0, .part = {0}},
+    {QUDA_CPS_WILSON_GAUGE_ORDER, "CPS", KAON_ORDER_CPS, 1, 0, 0, .part = {0}},
+    {QUDA_QDPJIT_GAUGE_ORDER, "QDPJIT", -1, 4, 0, 0, .parity = {1, REALS_OF_PARITY},
      .site = {1, REALS}, .row = {6, REALS_OF_PARITY}, .column = {2, REALS_OF_PARITY},
      .part = {18, REALS_OF_PARITY}},
-    {QUDA_MILC_SITE_GAUGE_ORDER, "MILC_SITE", -1, 1, HALO_NONE, 0, .direction = {18, REALS},
+    {QUDA_MILC_SITE_GAUGE_ORDER, "MILC_SITE", -1, 1, 0, 0, .direction = {18, REALS},
      .parity = {1, SITES_OF_PARITY}, .site = {1, SITES}, .row = {6, REALS}, .column = {2, REALS},
      .part = {1, REALS}},
-    {QUDA_BQCD_GAUGE_ORDER, "BQCD", -1, 1, HALO_UNUSED_END, 0, .direction = {36, REALS_OF_PARITY},
+    {QUDA_BQCD_GAUGE_ORDER, "BQCD", -1, 1, 1, 0, .direction = {36, REALS_OF_PARITY},
      .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
      .part = {1, REALS}},
-    {QUDA_TIFR_GAUGE_ORDER, "TIFR", -1, 1, HALO_NONE, 1, .direction = {36, REALS_OF_PARITY},
+    {QUDA_TIFR_GAUGE_ORDER, "TIFR", -1, 1, 0, 1, .direction = {36, REALS_OF_PARITY},
      .parity = {18, REALS_OF_PARITY}, .site = {18, REALS}, .row = {2, REALS}, .column = {6, REALS},
      .part = {1, REALS}},
-    {QUDA_TIFR_PADDED_GAUGE_ORDER, "TIFR_PADDED", -1, 1, HALO_Z, 1,
-     .direction = {36, REALS_OF_PARITY}, .parity = {18, REALS_OF_PARITY}, .site = {18, REALS},
-     .row = {2, REALS}, .column = {6, REALS}, .part = {1, REALS}},
 };
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 
@@ -55,15 +49,14 @@ typedef struct walk {
   const QudaGaugeParam *param;
   size_t real, sites; /* bytes of a real; sites of a parity, without those of a halo */
   size_t direction, parity, site, row, column, part;
+  kaon_precision precision;
   char *array[4];
 } walk;
 
 static size_t sites_with_halo(const walk *w) {
   const int *X = w->param->X;
-  if (w->order->halo == HALO_UNUSED_END)
-    return (size_t)(X[0] / 2 + 2) * (X[1] + 2) * (X[2] + 2) * (X[3] + 2);
-  if (w->order->halo == HALO_Z) return w->sites / X[2] * (X[2] + 4);
-  return w->sites;
+  if (!w->order->halo) return w->sites;
+  return (size_t)(X[0] / 2 + 2) * (X[1] + 2) * (X[2] + 2) * (X[3] + 2);
 }
 
 static size_t bytes_of(const walk *w, stride s) {
@@ -80,8 +73,8 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
     if (orders[i].order == param->gauge_order) w->order = &orders[i];
   if (w->order == NULL)
     return kaon_quda_refuse(
-        KAON_ERR_ARGUMENT, "gauge_order is %d, but must be one from %d (QDP) to %d (TIFR_PADDED)",
-        (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER, (int)QUDA_TIFR_PADDED_GAUGE_ORDER);
+        KAON_ERR_ARGUMENT, "gauge_order is %d, but must be one from %d (QDP) to %d (TIFR)",
+        (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER, (int)QUDA_TIFR_GAUGE_ORDER);
   if (param->cpu_prec != QUDA_DOUBLE_PRECISION && param->cpu_prec != QUDA_SINGLE_PRECISION)
     return kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "cpu_prec of links is %d, but must be %d (double) or %d (single)",
@@ -92,6 +85,11 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
       return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                               "X[%d] is %d, but this rank's part of the lattice has %d sites there",
                               d, param->X[d], part[d]);
+  if (w->order->native < 0 && kaon_quda_on_device(param->location))
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "links of order %s are in memory of a device, but are taken from host "
+                            "memory alone; orders QDP, MILC and CPS are taken from both",
+                            w->order->name);
   for (int i = 0; i < w->order->arrays; i++)
     if (array == NULL || (w->order->arrays == 4 && ((void *const *)array)[i] == NULL))
       return kaon_quda_refuse(KAON_ERR_ARGUMENT, "array %d of links in order %s is NULL", i,
@@ -101,11 +99,11 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
 
 static kaon_status describe(const kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
                             walk *w) {
-  const int *X = param->X;
   *w = (walk){.param = param, .real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4};
   const kaon_status status = check(gauge, array, param, w);
   if (status != KAON_OK) return status;
-  w->sites = (size_t)X[0] * X[1] * X[2] * X[3] / 2;
+  w->precision = w->real == 8 ? KAON_DOUBLE : KAON_SINGLE;
+  w->sites = kaon_quda_sites(param->X) / 2;
   w->direction = bytes_of(w, w->order->direction);
   w->parity = bytes_of(w, w->order->parity);
   w->site = bytes_of(w, w->order->site);
@@ -117,20 +115,11 @@ static kaon_status describe(const kaon_gauge *gauge, const void *array, const Qu
   return KAON_OK;
 }
 
-/* Index of a site within its parity, with a halo of two in z if the order has one. */
-static size_t place(const walk *w, size_t site) {
-  const int *X = w->param->X;
-  if (w->order->halo != HALO_Z) return site;
-  const size_t plane = (size_t)X[0] / 2 * X[1];
-  const size_t t = site / plane / X[2], z = site / plane % X[2];
-  return (t * (X[2] + 4) + z + 2) * plane + site % plane;
-}
-
 /* The first real of a matrix. */
 static char *matrix_of(const walk *w, int parity, size_t site, int mu) {
   char *first = w->array[mu] + (size_t)mu * w->direction + (size_t)parity * w->parity;
   if (w->order->order == QUDA_MILC_SITE_GAUGE_ORDER) first += w->param->gauge_offset;
-  return first + place(w, site) * w->site;
+  return first + site * w->site;
 }
 
 /* Copies a matrix from the client's array to `milc`, or back. The numbers are multiplied. */
@@ -160,40 +149,22 @@ static void copy_links(const walk *w, char *milc, int take) {
 }
 
 static kaon_status make_room(const walk *w, void **room) {
-  *room = malloc(2 * w->sites * 4 * MATRIX * w->real);
-  return *room != NULL
-             ? KAON_OK
-             : kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder links of order %s",
-                                w->order->name);
-}
-
-/* Arrays on a device are taken in the library's own orders alone. */
-static kaon_status check_side(const walk *w) {
-  if (w->order->native >= 0 || !kaon_quda_on_device(w->param->location)) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "links of order %s are in memory of a device, but are taken from host "
-                          "memory alone; orders QDP, MILC and CPS are taken from both",
-                          w->order->name);
-}
-
-static kaon_precision precision_of(const walk *w) {
-  return w->real == 8 ? KAON_DOUBLE : KAON_SINGLE;
+  return kaon_quda_allocate(2 * w->sites * 4 * MATRIX * w->real, room);
 }
 
 /* factors NULL: any matrices, as they are. */
 static kaon_status import(kaon_gauge *gauge, const walk *w, kaon_gauge_order order,
                           const kaon_link_factors *factors) {
   const void *const *arrays = (const void *const *)w->array;
-  return factors != NULL ? kaon_gauge_import_factors(gauge, order, precision_of(w), arrays, factors)
-                         : kaon_gauge_import_matrices(gauge, order, precision_of(w), arrays);
+  return factors != NULL ? kaon_gauge_import_factors(gauge, order, w->precision, arrays, factors)
+                         : kaon_gauge_import_matrices(gauge, order, w->precision, arrays);
 }
 
-static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
-                        const kaon_link_factors *factors) {
+kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
+                                   const QudaGaugeParam *param, const kaon_link_factors *factors) {
   walk w;
   void *room = NULL;
   kaon_status status = describe(gauge, array, param, &w);
-  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
   if (w.order->native >= 0) return import(gauge, &w, (kaon_gauge_order)w.order->native, factors);
   status = make_room(&w, &room);
@@ -205,23 +176,13 @@ static kaon_status take(kaon_gauge *gauge, const void *array, const QudaGaugePar
   return status;
 }
 
-kaon_status kaon_quda_import_links(kaon_gauge *gauge, const void *array,
-                                   const QudaGaugeParam *param) {
-  return take(gauge, array, param, NULL);
-}
-
-kaon_status kaon_quda_import_su3(kaon_gauge *gauge, const void *array, const QudaGaugeParam *param,
-                                 const kaon_link_factors *factors) {
-  return take(gauge, array, param, factors);
-}
-
 /* Clients do not always say that an array is on a device: the library refuses it first. */
 static kaon_status export_native(const kaon_gauge *gauge, const walk *w) {
   const kaon_gauge_order order = (kaon_gauge_order)w->order->native;
   void *const *arrays = (void *const *)w->array;
-  const kaon_status status = kaon_gauge_export(gauge, order, precision_of(w), arrays);
+  const kaon_status status = kaon_gauge_export(gauge, order, w->precision, arrays);
   if (status != KAON_ERR_ARGUMENT) return status;
-  return kaon_gauge_export_device(gauge, order, precision_of(w), arrays);
+  return kaon_gauge_export_device(gauge, order, w->precision, arrays);
 }
 
 kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
@@ -229,12 +190,11 @@ kaon_status kaon_quda_export_links(const kaon_gauge *gauge, void *array,
   walk w;
   void *room = NULL;
   kaon_status status = describe(gauge, array, param, &w);
-  if (status == KAON_OK) status = check_side(&w);
   if (status != KAON_OK) return status;
   if (w.order->native >= 0) return export_native(gauge, &w);
   status = make_room(&w, &room);
   if (status != KAON_OK) return status;
-  status = kaon_gauge_export(gauge, KAON_ORDER_MILC, precision_of(&w), (void *const[]){room});
+  status = kaon_gauge_export(gauge, KAON_ORDER_MILC, w.precision, (void *const[]){room});
   if (status == KAON_OK) copy_links(&w, room, 0);
   free(room);
   return status;

@@ -2,8 +2,6 @@
 #include "malloc_quda.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <kaon/kaon.h>
 
 extern "C" {
 #include "state.h"
@@ -19,17 +17,11 @@ static void *allocate(const char *func, const char *file, int line, size_t size)
   return nullptr;
 }
 
-static bool on_a_gpu() {
-  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
-  return kaon_quda()->ctx != nullptr && kaon_context_query(kaon_quda()->ctx, &info) == KAON_OK &&
-         strcmp(info.backend, "cuda") == 0;
-}
-
 namespace quda {
 namespace pool {
 
 void *device_malloc_(const char *func, const char *file, int line, size_t size) {
-  if (on_a_gpu())
+  if (kaon_quda_on_device(QUDA_CUDA_FIELD_LOCATION))
     kaon_quda_check(
         func, kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                                "kaon's libquda has no pool of device memory, which %s:%d asks for; "

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "fields.h"
-#include "spinors.h"
 #include "system.h"
 
 /* What a client asks for. Its operator is `factor` times that of the key. */
 typedef struct kaon_quda_request {
-  kaon_quda_key key; /* for kaon_quda_make_operators() */
-  int pc;            /* 1: the client's vectors are on the sites of `parity` alone */
+  kaon_quda_key key;
+  int pc; /* 1: the client's vectors are on the sites of `parity` alone */
   kaon_parity parity;
   kaon_even_odd form;
   double factor;
@@ -18,6 +17,7 @@ typedef struct kaon_quda_request {
   int hermitian; /* 1: and positive definite */
   int wilson;    /* 0: staggered */
   const kaon_quda_links *links;
+  kaon_reconstruct reconstruct; /* of links inside solves, as they were loaded */
 } kaon_quda_request;
 
 /* How it is to be applied or solved. */
@@ -32,23 +32,19 @@ typedef struct kaon_quda_use {
 /* Errors: ARGUMENT, UNSUPPORTED, STATE (links or clover term are missing). */
 kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use,
                           kaon_quda_request *request);
-/* Makes the operators of a request's key (kaon_quda_make). */
+/* Makes the operators of a key. *M may be there already: that of a system which shares it. After a
+ * failure *A is NULL, and *M is what it was. If A is M, both are one pointer. */
 kaon_status kaon_quda_make_operators(const kaon_quda_key *key, kaon_operator **M,
                                      kaon_operator **A);
-
 /* M follows the links and the clover term that are loaded. */
 kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M);
 
-/* Of solution types: 1: on one parity; 1: of A^dagger A; 1: dagger is meant the other way round.
- * Errors: ARGUMENT. */
-typedef struct kaon_quda_solution {
-  int pc, normal, adjoint;
-} kaon_quda_solution;
-kaon_status kaon_quda_solution_of(QudaSolutionType type, kaon_quda_solution *solution);
-
-/* Layouts of the client's spinors. */
-kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param);
-kaon_quda_spinor_layout kaon_quda_output_layout(const QudaInvertParam *param);
+/* Of a solution type: on one parity; of A^dagger A. Errors: ARGUMENT. */
+kaon_status kaon_quda_solution_of(QudaSolutionType type, int *pc, int *normal);
+/* Checks num_src. */
+kaon_status kaon_quda_check_columns(int columns);
+/* cuda_prec_sloppy, or if it is not set cuda_prec. Errors: ARGUMENT. */
+kaon_status kaon_quda_sloppy(const QudaInvertParam *param, kaon_precision *sloppy);
 
 /* The sites of the client's vectors. */
 static inline kaon_parity kaon_quda_parity(const kaon_quda_request *request) {
@@ -58,10 +54,9 @@ static inline kaon_parity kaon_quda_parity(const kaon_quda_request *request) {
 const kaon_space *kaon_quda_space(const kaon_quda_request *request, kaon_parity parity);
 kaon_status kaon_quda_vector(const kaon_quda_request *request, kaon_parity parity, int columns,
                              kaon_vector **vector);
-/* Precision and links inside a solve. */
-kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_request *request,
-                             kaon_precision *sloppy, kaon_reconstruct *reconstruct);
-/* Checks num_src. */
-kaon_status kaon_quda_check_columns(int columns);
+/* All columns of a vector from, or to, arrays of a client. */
+kaon_status kaon_quda_import(const QudaInvertParam *param, void **arrays, kaon_vector *vector);
+kaon_status kaon_quda_export(const QudaInvertParam *param, const kaon_vector *vector,
+                             void **arrays);
 /* vector *= factor on all columns. A factor of 1 keeps the bits. */
 kaon_status kaon_quda_scale(kaon_vector *vector, double factor);

@@ -1,6 +1,6 @@
 /* link_observables.c - what clients measure on links and make of them: plaquette, Polyakov loop, charge,
  * staggered phases, fat and long links, the action of momenta. */
-#include "link_observables.h"
+#include "fields.h"
 
 #include <kaon/staggered.h>
 
@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "load_links.h"
 
 /* ---- plaquette, Polyakov loop, charge ---- */
 
@@ -59,7 +57,7 @@ static kaon_status check_request(const QudaGaugeObservableParam *param) {
 }
 
 /* A plaquette is a third of the trace, a Polyakov loop the whole trace. */
-kaon_status kaon_quda_observe(QudaGaugeObservableParam *param) {
+static kaon_status observe(QudaGaugeObservableParam *param) {
   kaon_observables o;
   kaon_status status = check_request(param);
   if (status == KAON_OK) status = measure(param->remove_staggered_phase == QUDA_BOOLEAN_TRUE, &o);
@@ -77,27 +75,23 @@ kaon_status kaon_quda_observe(QudaGaugeObservableParam *param) {
 }
 
 void gaugeObservablesQuda(QudaGaugeObservableParam *param) {
-  kaon_quda_check(__func__, kaon_quda_observe(param));
+  kaon_quda_check(__func__, observe(param));
 }
 
 void plaqQuda(double plaq[3]) {
   QudaGaugeObservableParam request = {.compute_plaquette = QUDA_BOOLEAN_TRUE};
-  kaon_quda_check(__func__, kaon_quda_observe(&request));
+  gaugeObservablesQuda(&request);
   memcpy(plaq, request.plaquette, sizeof request.plaquette);
-}
-
-kaon_status kaon_quda_check_loop(int dir) {
-  if (dir == 3) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "a Polyakov loop in direction %d was asked for; only 3 (time) is offered",
-                          dir);
 }
 
 void polyakovLoopQuda(double ploop[2], int dir) {
   QudaGaugeObservableParam request = {.compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
-  kaon_status status = kaon_quda_check_loop(dir);
-  if (status == KAON_OK) status = kaon_quda_observe(&request);
-  kaon_quda_check(__func__, status);
+  if (dir != 3)
+    kaon_quda_check(__func__, kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                                               "a Polyakov loop in direction %d was asked for; "
+                                               "only 3 (time) is offered",
+                                               dir));
+  gaugeObservablesQuda(&request);
   memcpy(ploop, request.ploop, sizeof request.ploop);
 }
 
@@ -125,25 +119,20 @@ static double phase(const int x[4], int mu, const int extents[4], const QudaGaug
   for (int i = 0; i < PHASES; i++)
     if (phases[i].type == param->staggered_phase_type)
       number = sign(phases[i].constant[mu], phases[i].bits[mu], x);
-  if (mu == 3 && x[3] == extents[3] - 1 && param->t_boundary == QUDA_ANTI_PERIODIC_T)
-    number = -number;
-  return number;
+  const int last = mu == 3 && x[3] == extents[3] - 1;
+  return last && param->t_boundary == QUDA_ANTI_PERIODIC_T ? -number : number;
 }
 
 static kaon_status toggle(kaon_gauge *links, const QudaGaugeParam *param) {
   int known = 0;
   for (int i = 0; i < PHASES; i++) known |= phases[i].type == param->staggered_phase_type;
-  if (!known)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "staggered_phase_type is %d, but must be %d (MILC), %d (CHROMA) or %d "
-                            "(TIFR)",
-                            (int)param->staggered_phase_type, (int)QUDA_STAGGERED_PHASE_MILC,
-                            (int)QUDA_STAGGERED_PHASE_CHROMA, (int)QUDA_STAGGERED_PHASE_TIFR);
-  if (param->i_mu != 0.0)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "i_mu is %g; an imaginary chemical potential is not offered",
-                            param->i_mu);
-  return kaon_quda_multiply_links(links, param, phase);
+  if (known && param->i_mu == 0.0) return kaon_quda_multiply_links(links, param, phase);
+  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                          "staggered_phase_type is %d and i_mu is %g, but must be %d (MILC), %d "
+                          "(CHROMA) or %d (TIFR), and 0",
+                          (int)param->staggered_phase_type, param->i_mu,
+                          (int)QUDA_STAGGERED_PHASE_MILC, (int)QUDA_STAGGERED_PHASE_CHROMA,
+                          (int)QUDA_STAGGERED_PHASE_TIFR);
 }
 
 /* Changes the links of an array. */
@@ -151,36 +140,26 @@ static kaon_status change(void *array, const QudaGaugeParam *param,
                           kaon_status (*by)(kaon_gauge *, const QudaGaugeParam *)) {
   kaon_lattice *lattice = NULL;
   kaon_gauge *links = NULL;
+  if (param->use_resident_gauge)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "use_resident_gauge is set, but links of an array alone are changed");
   kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
-  if (status == KAON_OK)
-    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &links);
-  if (status == KAON_OK) status = kaon_quda_import_links(links, array, param);
+  if (status == KAON_OK) status = kaon_quda_make_links(lattice, &links);
+  if (status == KAON_OK) status = kaon_quda_import_links(links, array, param, NULL);
   if (status == KAON_OK) status = by(links, param);
   if (status == KAON_OK) status = kaon_quda_export_links(links, array, param);
   kaon_gauge_destroy(&links);
   return status;
 }
 
-kaon_status kaon_quda_toggle_phases(void *links, const QudaGaugeParam *param) {
-  return change(links, param, toggle);
-}
-
-static kaon_status check_array(const QudaGaugeParam *param) {
-  if (!param->use_resident_gauge) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "use_resident_gauge is set, but links of an array alone are changed");
-}
-
 /* The phases are signs, so that a second call removes them. */
 void staggeredPhaseQuda(void *gauge_h, QudaGaugeParam *param) {
   QudaGaugeParam toggled = *param;
-  kaon_status status = check_array(param);
-  if (status == KAON_OK) status = kaon_quda_toggle_phases(gauge_h, param);
+  kaon_status status = change(gauge_h, param, toggle);
   toggled.type = QUDA_WILSON_LINKS;
   toggled.staggered_phase_applied = !param->staggered_phase_applied;
   if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, &toggled);
-  if (status == KAON_OK && !param->return_result_gauge)
-    status = kaon_quda_toggle_phases(gauge_h, param);
+  if (status == KAON_OK && !param->return_result_gauge) status = change(gauge_h, param, toggle);
   kaon_quda_check(__func__, status);
 }
 
@@ -200,10 +179,10 @@ static double _Complex determinant(const double _Complex u[9]) {
 
 /* Divides unitary links by a third root of their determinant, the one that is nearest to 1. */
 static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
-  double _Complex *u = malloc(count * 9 * sizeof *u);
-  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to project links");
-  kaon_status status =
-      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  double _Complex *u;
+  kaon_status status = kaon_quda_allocate(count * 9 * sizeof *u, &u);
+  if (status != KAON_OK) return status;
+  status = kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
   for (size_t i = 0; i < 9 * count && status == KAON_OK; i += 9) {
     const double _Complex root = cexp(-I * carg(determinant(u + i)) / 3);
     for (size_t k = 0; k < 9; k++) u[i + k] *= root;
@@ -216,57 +195,40 @@ static kaon_status divide_determinants(kaon_gauge *links, size_t count) {
 }
 
 static kaon_status project(kaon_gauge *links, const QudaGaugeParam *param) {
-  const int *X = param->X, phased = param->staggered_phase_applied;
-  const size_t sites = (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3];
+  const int phased = param->staggered_phase_applied;
   kaon_status status = phased ? toggle(links, param) : KAON_OK;
   if (status == KAON_OK) status = unitarise(links);
-  if (status == KAON_OK) status = divide_determinants(links, 4 * sites);
+  if (status == KAON_OK) status = divide_determinants(links, 4 * kaon_quda_sites(param->X));
   return status == KAON_OK && phased ? toggle(links, param) : status;
-}
-
-kaon_status kaon_quda_project(void *links, const QudaGaugeParam *param) {
-  return change(links, param, project);
 }
 
 /* The projection is exact to rounding, so no tolerance is needed. */
 void projectSU3Quda(void *gauge_h, double tol, QudaGaugeParam *param) {
-  kaon_status status = check_array(param);
+  kaon_status status = change(gauge_h, param, project);
   (void)tol;
-  if (status == KAON_OK) status = kaon_quda_project(gauge_h, param);
   if (status == KAON_OK && param->make_resident_gauge) status = kaon_quda_load(gauge_h, param);
   kaon_quda_check(__func__, status);
 }
 
 /* ---- fat and long links ---- */
 
-/* Coefficients as QUDA has them. Its links hold the staggered phases, and so do kaon's here: the
- * paths and their signs are then the same. */
-static kaon_fatten_coefficients coefficients_of(const double path[6]) {
-  return (kaon_fatten_coefficients){.one = path[0],
-                                    .naik = path[1],
-                                    .three = path[2],
-                                    .five = path[3],
-                                    .seven = path[4],
-                                    .lepage = path[5]};
-}
-
-static kaon_status make_fields(kaon_lattice *lattice, kaon_gauge *fields[], int count) {
-  kaon_status status = KAON_OK;
-  for (int i = 0; i < count && status == KAON_OK; i++)
-    status = kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fields[i]);
-  return status;
-}
-
-/* Links with Chroma's phases are projected to SU(3). */
-kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *thin,
-                             const double path[6], const QudaGaugeParam *param) {
+/* QUDA's links hold the staggered phases, and so do kaon's here: the paths and their signs are then
+ * the same. Links with Chroma's phases are projected to SU(3). */
+static kaon_status fatten(void *fat, void *naik, void *unitary, const void *thin,
+                          const double path[6], const QudaGaugeParam *param) {
   enum { THIN, FAT, NAIK, FIELDS };
   kaon_gauge *field[FIELDS] = {NULL, NULL, NULL};
   kaon_lattice *lattice = NULL;
-  const kaon_fatten_coefficients coefficients = coefficients_of(path);
+  const kaon_fatten_coefficients coefficients = {.one = path[0],
+                                                 .naik = path[1],
+                                                 .three = path[2],
+                                                 .five = path[3],
+                                                 .seven = path[4],
+                                                 .lepage = path[5]};
   kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
-  if (status == KAON_OK) status = make_fields(lattice, field, naik != NULL ? FIELDS : NAIK);
-  if (status == KAON_OK) status = kaon_quda_import_links(field[THIN], thin, param);
+  for (int i = 0; i < (naik != NULL ? FIELDS : NAIK) && status == KAON_OK; i++)
+    status = kaon_quda_make_links(lattice, &field[i]);
+  if (status == KAON_OK) status = kaon_quda_import_links(field[THIN], thin, param, NULL);
   if (status == KAON_OK)
     status = kaon_fatten_paths(field[THIN], &coefficients, field[FAT], field[NAIK], NULL);
   if (status == KAON_OK && naik != NULL) status = kaon_quda_export_links(field[NAIK], naik, param);
@@ -282,7 +244,7 @@ kaon_status kaon_quda_fatten(void *fat, void *naik, void *unitary, const void *t
 
 void computeKSLinkQuda(void *fatlink, void *longlink, void *ulink, void *inlink, double *path_coeff,
                        QudaGaugeParam *param) {
-  kaon_quda_check(__func__, kaon_quda_fatten(fatlink, longlink, ulink, inlink, path_coeff, param));
+  kaon_quda_check(__func__, fatten(fatlink, longlink, ulink, inlink, path_coeff, param));
 }
 
 /* ---- momenta ---- */
@@ -300,25 +262,9 @@ static double action_of(const char *momentum, size_t real) {
   return sum;
 }
 
-/* The sum of a number of each rank. */
-static kaon_status add_ranks(double *sum) {
-  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
-  kaon_status status = kaon_context_query(kaon_quda()->ctx, &info);
-  if (status != KAON_OK || info.ranks == 1) return status;
-  double *all = malloc(sizeof *all * (size_t)info.ranks);
-  if (all == NULL)
-    return kaon_quda_refuse(KAON_ERR_MEMORY, "no room for numbers of %d ranks", info.ranks);
-  status = kaon_context_gather(kaon_quda()->ctx, sum, 1, all);
-  *sum = 0.0;
-  for (int i = 0; i < info.ranks; i++) *sum += all[i];
-  free(all);
-  return status;
-}
-
-kaon_status kaon_quda_momentum_action(const void *array, const QudaGaugeParam *param,
-                                      double *action) {
+static kaon_status add_actions(const void *array, const QudaGaugeParam *param, double *action) {
   const size_t real = param->cpu_prec == QUDA_DOUBLE_PRECISION ? 8 : 4, link = MOMENTUM * real;
-  const int *X = param->X, separate = param->gauge_order == QUDA_QDP_GAUGE_ORDER;
+  const int separate = param->gauge_order == QUDA_QDP_GAUGE_ORDER;
   const int in_sites = param->gauge_order == QUDA_MILC_SITE_GAUGE_ORDER;
   const size_t stride = in_sites ? param->site_size : (separate ? 1 : 4) * link;
   kaon_lattice *lattice = NULL;
@@ -328,21 +274,20 @@ kaon_status kaon_quda_momentum_action(const void *array, const QudaGaugeParam *p
                             "momenta are taken from arrays in host memory alone, in the orders "
                             "QDP, MILC and MILC_SITE; gauge_order is %d, use_resident_mom is %d",
                             (int)param->gauge_order, param->use_resident_mom);
-  const kaon_status status = kaon_quda_lattice(X, KAON_PERIODIC, &lattice);
+  const kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
   if (status != KAON_OK) return status;
-  const size_t sites = (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3];
   *action = 0.0;
-  for (size_t site = 0; site < sites; site++)
+  for (size_t site = 0; site < kaon_quda_sites(param->X); site++)
     for (size_t mu = 0; mu < 4; mu++) {
       const char *first = separate ? ((const char *const *)array)[mu] : (const char *)array;
       first += in_sites ? param->mom_offset : 0;
       *action += action_of(first + site * stride + (separate ? 0 : mu * link), real);
     }
-  return add_ranks(action);
+  return kaon_quda_sum_ranks(action);
 }
 
 double momActionQuda(void *momentum, QudaGaugeParam *param) {
   double action = NAN;
-  return kaon_quda_ended(__func__, kaon_quda_momentum_action(momentum, param, &action), 1) ? action
-                                                                                           : NAN;
+  const kaon_status status = add_actions(momentum, param, &action);
+  return kaon_quda_ended(__func__, status, 1) ? action : NAN;
 }

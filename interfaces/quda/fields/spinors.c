@@ -11,7 +11,6 @@ enum { COLOURS = 3 };
 typedef enum deviation {
   NONE,
   ODD_FIRST,  /* the odd sites, then the even ones */
-  HALO_Z,     /* two more planes in z on either side */
   REALS_FIRST /* [re, im][colour][spin][parity][site] */
 } deviation;
 
@@ -31,8 +30,6 @@ static const spinor_order orders[] = {
      ODD_FIRST},
     {QUDA_QDPJIT_DIRAC_ORDER, "QDPJIT", KAON_SITES_EVEN_ODD, KAON_COMPONENTS_SPIN_COLOUR,
      REALS_FIRST},
-    {QUDA_TIFR_PADDED_DIRAC_ORDER, "TIFR_PADDED", KAON_SITES_EVEN_ODD, KAON_COMPONENTS_SPIN_COLOUR,
-     HALO_Z},
 };
 enum { ORDERS = sizeof orders / sizeof orders[0] };
 
@@ -65,7 +62,7 @@ static kaon_status identify(const kaon_vector *vector, client *c) {
       c->parity = (kaon_parity)parity;
       c->spins = wilson ? 4 : 1;
       kaon_lattice_part(lattice, c->extents, NULL, NULL);
-      c->sites = (size_t)c->extents[0] * c->extents[1] * c->extents[2] * c->extents[3] / 2;
+      c->sites = kaon_quda_sites(c->extents) / 2;
       return KAON_OK;
     }
   }
@@ -95,8 +92,8 @@ static kaon_status find_order(QudaDiracFieldOrder order, client *c) {
   if (c->order == NULL)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "dirac_order is %d, but must be one from %d (DIRAC) to %d "
-                            "(TIFR_PADDED); the internal order of a device is no client's",
-                            (int)order, (int)QUDA_DIRAC_ORDER, (int)QUDA_TIFR_PADDED_DIRAC_ORDER);
+                            "(LEX); the internal order of a device is no client's",
+                            (int)order, (int)QUDA_DIRAC_ORDER, (int)QUDA_LEX_DIRAC_ORDER);
   if (c->slices > 1 && c->order->deviation != NONE)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
                             "spinors with a fifth dimension are in order %s; use order DIRAC (%d)",
@@ -141,31 +138,15 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
 
 /* ---- orders that the library does not have ---- */
 
-/* Index of a site within its parity, with a halo of two in z. */
-static size_t padded(const client *c, size_t site) {
-  const size_t X2 = (size_t)c->extents[2], plane = (size_t)c->extents[0] / 2 * c->extents[1];
-  const size_t t = site / plane / X2, z = site / plane % X2;
-  return (t * (X2 + 4) + z + 2) * plane + site % plane;
-}
-
 /* The byte at which real r of a site is: [spin][colour][re, im]. */
 static size_t place(const client *c, int parity, size_t site, int r) {
   const size_t real = c->layout.precision == KAON_DOUBLE ? 8 : 4;
-  const size_t half =
-      c->order->deviation == HALO_Z ? c->sites / c->extents[2] * (c->extents[2] + 4) : c->sites;
   const size_t spin = (size_t)(r / 2 / COLOURS), colour = (size_t)(r / 2 % COLOURS);
-  switch (c->order->deviation) {
-    case ODD_FIRST:
-      return ((c->whole ? 1 - (size_t)parity : 0) * half + site) * c->site + (size_t)r * real;
-    case HALO_Z:
-      return ((c->whole ? (size_t)parity : 0) * half + padded(c, site)) * c->site +
-             (size_t)r * real;
-    default: /* arrays always have both parities; one alone is the odd half */
-      return ((((size_t)(r % 2) * COLOURS + colour) * (size_t)c->spins + spin) * 2 +
-              (c->whole ? (size_t)parity : 1)) *
-                 half * real +
-             site * real;
-  }
+  if (c->order->deviation == ODD_FIRST)
+    return ((c->whole ? 1 - (size_t)parity : 0) * c->sites + site) * c->site + (size_t)r * real;
+  /* Arrays always have both parities; one alone is the odd half. */
+  const size_t row = ((size_t)(r % 2) * COLOURS + colour) * (size_t)c->spins + spin;
+  return ((row * 2 + (c->whole ? (size_t)parity : 1)) * c->sites + site) * real;
 }
 
 /* Copies the parities of the vector between an array of the client and one in order DIRAC. */
@@ -202,12 +183,9 @@ static void copy_slices(const client *c, char *array, char *dirac, int take) {
 static kaon_status make_room(const client *c, char *array, int take, char **room) {
   *room = NULL;
   if (c->order->deviation == NONE && !c->alternate) return KAON_OK;
-  *room = calloc(1, c->bytes);
-  if (*room == NULL)
-    return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to reorder spinors of order %s",
-                            c->order->name);
-  if (take) (c->alternate ? copy_slices : copy)(c, array, *room, 1);
-  return KAON_OK;
+  const kaon_status status = kaon_quda_allocate(c->bytes, room);
+  if (status == KAON_OK && take) (c->alternate ? copy_slices : copy)(c, array, *room, 1);
+  return status;
 }
 
 kaon_status kaon_quda_import_spinor(kaon_vector *vector, int column, const void *array, int whole,

@@ -16,7 +16,8 @@
 #include <float.h>
 #include <math.h>
 
-enum { KIND = 40 }; /* of keys */
+#include "spinors.h"
+
 /* Places in a key: of M, of A, and of numbers. */
 enum { FAMILY, CLOVER, LS };
 enum { REDUCED, FORM, PARITY, ADJOINT, NORMAL };
@@ -41,41 +42,15 @@ static const dslash dslashes[] = {
     {QUDA_ASQTAD_DSLASH, STAGGERED, 0, 0, 1},
 };
 
-static const struct {
-  QudaSolutionType type;
-  kaon_quda_solution solution;
-} solutions[] = {
-    {QUDA_MAT_SOLUTION, {0, 0, 0}},
-    {QUDA_MATDAG_MAT_SOLUTION, {0, 1, 0}},
-    {QUDA_MATPC_SOLUTION, {1, 0, 0}},
-    {QUDA_MATPC_DAG_SOLUTION, {1, 0, 1}},
-    {QUDA_MATPCDAG_MATPC_SOLUTION, {1, 1, 0}},
-};
-
-static const struct {
-  QudaMatPCType type;
-  kaon_parity parity;
-  kaon_even_odd form;
-} matpcs[] = {
-    {QUDA_MATPC_EVEN_EVEN, KAON_EVEN, KAON_EVEN_ODD_SYMMETRIC},
-    {QUDA_MATPC_ODD_ODD, KAON_ODD, KAON_EVEN_ODD_SYMMETRIC},
-    {QUDA_MATPC_EVEN_EVEN_ASYMMETRIC, KAON_EVEN, KAON_EVEN_ODD_ASYMMETRIC},
-    {QUDA_MATPC_ODD_ODD_ASYMMETRIC, KAON_ODD, KAON_EVEN_ODD_ASYMMETRIC},
-};
-
 /* By pc and QudaMassNormalization. */
 static const int powers[2][3] = {{0, 1, 1}, {0, 2, 1}};
 
-#define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
-
 /* ---- tables ---- */
 
-kaon_status kaon_quda_solution_of(QudaSolutionType type, kaon_quda_solution *solution) {
-  for (int i = 0; i < COUNT(solutions); i++)
-    if (solutions[i].type == type) {
-      *solution = solutions[i].solution;
-      return KAON_OK;
-    }
+kaon_status kaon_quda_solution_of(QudaSolutionType type, int *pc, int *normal) {
+  *pc = type >= QUDA_MATPC_SOLUTION;
+  *normal = type == QUDA_MATDAG_MAT_SOLUTION || type == QUDA_MATPCDAG_MATPC_SOLUTION;
+  if (type >= QUDA_MAT_SOLUTION && type <= QUDA_MATPCDAG_MATPC_SOLUTION) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                           "solution_type is %d, but must be MAT (%d), MATDAG_MAT (%d), MATPC (%d), "
                           "MATPC_DAG (%d) or MATPCDAG_MATPC (%d)",
@@ -85,7 +60,7 @@ kaon_status kaon_quda_solution_of(QudaSolutionType type, kaon_quda_solution *sol
 }
 
 static kaon_status find_dslash(QudaDslashType type, const dslash **found) {
-  for (int i = 0; i < COUNT(dslashes); i++)
+  for (size_t i = 0; i < sizeof dslashes / sizeof dslashes[0]; i++)
     if (dslashes[i].type == type) {
       *found = &dslashes[i];
       return KAON_OK;
@@ -102,13 +77,12 @@ static kaon_status find_dslash(QudaDslashType type, const dslash **found) {
 
 /* The form of one parity; without need of one, any. */
 static kaon_status find_matpc(QudaMatPCType type, int needed, kaon_quda_request *request) {
-  for (int i = 0; i < COUNT(matpcs); i++)
-    if (matpcs[i].type == type) {
-      request->parity = matpcs[i].parity;
-      request->form = matpcs[i].form;
-      return KAON_OK;
-    }
-  if (!needed) return KAON_OK;
+  const int odd = type == QUDA_MATPC_ODD_ODD || type == QUDA_MATPC_ODD_ODD_ASYMMETRIC;
+  const int asymmetric =
+      type == QUDA_MATPC_EVEN_EVEN_ASYMMETRIC || type == QUDA_MATPC_ODD_ODD_ASYMMETRIC;
+  request->parity = odd ? KAON_ODD : KAON_EVEN;
+  request->form = asymmetric ? KAON_EVEN_ODD_ASYMMETRIC : KAON_EVEN_ODD_SYMMETRIC;
+  if (odd || asymmetric || type == QUDA_MATPC_EVEN_EVEN || !needed) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT, "matpc_type is %d, but must be from %d to %d",
                           (int)type, (int)QUDA_MATPC_EVEN_EVEN, (int)QUDA_MATPC_ODD_ODD_ASYMMETRIC);
 }
@@ -167,6 +141,14 @@ static kaon_status ask_links(const dslash *d, kaon_quda_request *request) {
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "fat and long links were loaded with two values of t_boundary; load "
                             "both with one");
+  const QudaReconstructType stored = request->links->param.reconstruct_sloppy;
+  request->reconstruct = KAON_RECONSTRUCT_18;
+  if (request->links->special_unitary && stored == QUDA_RECONSTRUCT_12)
+    request->reconstruct = KAON_RECONSTRUCT_12;
+  if (request->links->special_unitary && stored == QUDA_RECONSTRUCT_8)
+    request->reconstruct = KAON_RECONSTRUCT_8;
+  if (naik != NULL && naik->param.reconstruct_sloppy == QUDA_RECONSTRUCT_13)
+    request->reconstruct = KAON_RECONSTRUCT_12; /* long links: 12 and a number */
   key->links[0] = request->links->gauge;
   key->links[1] = naik != NULL ? naik->gauge : NULL;
   key->number[ANISOTROPY] = request->links->anisotropy;
@@ -223,7 +205,7 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   const dslash *d = NULL;
   kaon_quda_key *key = &request->key;
   int dagger = param->dagger == QUDA_DAG_YES;
-  *request = (kaon_quda_request){.key = KAON_QUDA_KEY, .factor = 1, .pc = use->pc};
+  *request = (kaon_quda_request){.factor = 1, .pc = use->pc};
   kaon_status status = find_dslash(param->dslash_type, &d);
   if (status == KAON_OK) status = find_matpc(param->matpc_type, use->reduced || use->pc, request);
   if (status == KAON_OK) status = ask_links(d, request);
@@ -231,7 +213,6 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   request->wilson = d->family != STAGGERED;
   request->embedded = use->pc && !use->reduced && !use->site;
   request->hermitian = use->normal || (d->family == STAGGERED && use->reduced);
-  key->kind = KIND;
   key->option[FAMILY] = d->family;
   if (d->family == DIRAC) status = ask_dirac(param, d, key);
   if (d->family == DOMAIN_WALL) status = ask_domain_wall(param, use, key);
@@ -271,33 +252,17 @@ static kaon_status make_dirac(const kaon_quda_key *key, kaon_gauge *links, kaon_
   return kaon_dirac_create_clover(links, &options, KAON_ORDER_MILC, KAON_DOUBLE, clover->term, M);
 }
 
-static kaon_status make_domain_wall(const kaon_quda_key *key, kaon_gauge *links,
-                                    kaon_operator **M) {
-  kaon_domain_wall_options options = KAON_DOMAIN_WALL_OPTIONS_INIT;
-  options.mass = key->number[MASS];
-  options.m5 = key->number[M5];
-  options.ls = key->option[LS];
-  return kaon_domain_wall_create(links, &options, M);
-}
-
-static kaon_status make_staggered(const kaon_quda_key *key, kaon_gauge *links, kaon_gauge *naik,
-                                  kaon_operator **M) {
-  kaon_staggered_options options = KAON_STAGGERED_OPTIONS_INIT;
-  options.mass = key->number[MASS];
-  return kaon_staggered_create(links, naik, &options, M);
-}
-
 static kaon_status make_whole(const kaon_quda_key *key, kaon_operator **M) {
   kaon_gauge *links = (kaon_gauge *)(uintptr_t)key->links[0],
              *naik = (kaon_gauge *)(uintptr_t)key->links[1];
-  switch (key->option[FAMILY]) {
-    case DIRAC:
-      return make_dirac(key, links, M);
-    case DOMAIN_WALL:
-      return make_domain_wall(key, links, M);
-    default:
-      return make_staggered(key, links, naik, M);
-  }
+  kaon_domain_wall_options wall = KAON_DOMAIN_WALL_OPTIONS_INIT;
+  kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
+  wall.mass = staggered.mass = key->number[MASS];
+  wall.m5 = key->number[M5];
+  wall.ls = key->option[LS];
+  if (key->option[FAMILY] == DIRAC) return make_dirac(key, links, M);
+  if (key->option[FAMILY] == DOMAIN_WALL) return kaon_domain_wall_create(links, &wall, M);
+  return kaon_staggered_create(links, naik, &staggered, M);
 }
 
 static kaon_status reduce(const kaon_quda_key *key, kaon_operator *M, kaon_operator **A) {
@@ -343,22 +308,12 @@ kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M
   return kaon_dirac_set_clover(M, KAON_ORDER_MILC, KAON_DOUBLE, clover->term);
 }
 
-/* ---- what solves share ---- */
-
-kaon_status kaon_quda_sloppy(const QudaInvertParam *param, const kaon_quda_request *request,
-                             kaon_precision *sloppy, kaon_reconstruct *reconstruct) {
-  QudaPrecision precision = param->cuda_prec_sloppy;
-  const QudaReconstructType stored = request->links->param.reconstruct_sloppy;
-  if (precision == QUDA_INVALID_PRECISION) precision = param->cuda_prec;
-  *reconstruct = KAON_RECONSTRUCT_18;
-  if (request->links->special_unitary && stored == QUDA_RECONSTRUCT_12)
-    *reconstruct = KAON_RECONSTRUCT_12;
-  if (request->links->special_unitary && stored == QUDA_RECONSTRUCT_8)
-    *reconstruct = KAON_RECONSTRUCT_8;
-  return kaon_quda_precision(precision, sloppy);
-}
-
 /* ---- vectors ---- */
+
+kaon_status kaon_quda_sloppy(const QudaInvertParam *param, kaon_precision *sloppy) {
+  const int set = param->cuda_prec_sloppy != QUDA_INVALID_PRECISION;
+  return kaon_quda_precision(set ? param->cuda_prec_sloppy : param->cuda_prec, sloppy);
+}
 
 kaon_status kaon_quda_check_columns(int columns) {
   if (columns >= 1 && columns <= QUDA_MAX_MULTI_SRC) return KAON_OK;
@@ -389,22 +344,26 @@ static kaon_quda_spinor_layout layout(const QudaInvertParam *param, QudaFieldLoc
                                    .parity_of_five = five};
 }
 
-kaon_quda_spinor_layout kaon_quda_input_layout(const QudaInvertParam *param) {
-  return layout(param, param->input_location);
+kaon_status kaon_quda_import(const QudaInvertParam *param, void **arrays, kaon_vector *vector) {
+  const kaon_quda_spinor_layout from = layout(param, param->input_location);
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < kaon_vector_columns(vector) && status == KAON_OK; k++)
+    status = kaon_quda_import_spinor(vector, k, arrays[k], 0, &from);
+  return status;
 }
 
-kaon_quda_spinor_layout kaon_quda_output_layout(const QudaInvertParam *param) {
-  return layout(param, param->output_location);
+kaon_status kaon_quda_export(const QudaInvertParam *param, const kaon_vector *vector,
+                             void **arrays) {
+  const kaon_quda_spinor_layout to = layout(param, param->output_location);
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < kaon_vector_columns(vector) && status == KAON_OK; k++)
+    status = kaon_quda_export_spinor(vector, k, arrays[k], 0, &to);
+  return status;
 }
 
 kaon_status kaon_quda_scale(kaon_vector *vector, double factor) {
-  enum { MOST = QUDA_MAX_MULTI_SRC };
-  double factors[MOST][2];
-  const int columns = kaon_vector_columns(vector);
+  double factors[QUDA_MAX_MULTI_SRC][2] = {{0}};
   if (factor == 1) return KAON_OK;
-  for (int k = 0; k < columns && k < MOST; k++) {
-    factors[k][0] = factor;
-    factors[k][1] = 0;
-  }
+  for (int k = 0; k < QUDA_MAX_MULTI_SRC; k++) factors[k][0] = factor;
   return kaon_vector_scale((const double(*)[2])factors, vector);
 }

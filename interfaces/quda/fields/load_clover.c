@@ -8,27 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "load_links.h"
 #include "system.h"
 
 enum { REALS = 72, BLOCK = 36, ROWS = 6, SPINOR = 24 };
 
-static kaon_quda_clover loaded;
-static const kaon_gauge *of; /* the links it was loaded with; an address alone */
-
 kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover) {
-  if (!loaded.loaded)
-    return kaon_quda_refuse(KAON_ERR_STATE,
-                            "no clover term is loaded; call loadCloverQuda() first");
-  *clover = &loaded;
-  return KAON_OK;
-}
-
-static void drop(void) {
-  if (of != NULL) kaon_quda_forget(of);
-  of = NULL;
-  free(loaded.term);
-  memset(&loaded, 0, sizeof loaded);
+  *clover = &kaon_quda()->clover;
+  if ((*clover)->of != NULL) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_STATE, "no clover term is loaded; call loadCloverQuda() first");
 }
 
 /* ---- orders ---- */
@@ -116,16 +103,13 @@ static kaon_status check(const QudaInvertParam *param, int handed_over, int retu
 
 /* ---- where the term comes from ---- */
 
+/* Sites of a parity. */
 static size_t sites_of(const kaon_quda_links *links) {
-  int X[4];
-  kaon_lattice_part(links->lattice, X, NULL, NULL);
-  return (size_t)X[0] * (size_t)X[1] * (size_t)X[2] * (size_t)X[3] / 2;
+  return kaon_quda_sites(links->param.X) / 2;
 }
 
 static kaon_status make_room(size_t sites, double **term) {
-  *term = malloc(2 * sites * REALS * sizeof **term);
-  return *term != NULL ? KAON_OK
-                       : kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory for a clover term");
+  return kaon_quda_allocate(2 * sites * REALS * sizeof **term, term);
 }
 
 static kaon_status take_over(const client *c, double **term) {
@@ -192,10 +176,9 @@ static kaon_status compute(const kaon_quda_links *links, double coefficient, dou
   kaon_vector *x = NULL, *y = NULL;
   const size_t sites = sites_of(links);
   const kaon_space *space = kaon_lattice_spinors(links->lattice, KAON_FULL);
-  double *array = malloc(2 * sites * SPINOR * sizeof *array);
+  double *array = NULL;
   kaon_status status = make_room(sites, term);
-  if (status == KAON_OK && array == NULL)
-    status = kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory for a clover term");
+  if (status == KAON_OK) status = kaon_quda_allocate(2 * sites * SPINOR * sizeof *array, &array);
   if (status == KAON_OK) status = make_operator(links, coefficient, NULL, &M);
   if (status == KAON_OK) status = kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &x);
   if (status == KAON_OK) status = kaon_vector_create(ctx, space, KAON_DOUBLE, 1, &y);
@@ -204,9 +187,6 @@ static kaon_status compute(const kaon_quda_links *links, double coefficient, dou
   kaon_vector_destroy(&y);
   kaon_operator_destroy(&M);
   free(array);
-  if (status == KAON_OK) return status;
-  free(*term);
-  *term = NULL;
   return status;
 }
 
@@ -253,12 +233,12 @@ static kaon_status hand_back(const kaon_quda_links *links, void *clover, void *i
   if ((param->return_clover && clover == NULL) || (param->return_clover_inverse && inverse == NULL))
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "return_clover or return_clover_inverse is set, but its array is NULL");
-  if (param->return_clover) give(loaded.term, clover, param->clover_cpu_prec, sites);
+  if (param->return_clover) give(kaon_quda()->clover.term, clover, param->clover_cpu_prec, sites);
   if (!param->return_clover_inverse) return KAON_OK;
   double *copy = NULL;
   const kaon_status status = make_room(sites, &copy);
   if (status != KAON_OK) return status;
-  memcpy(copy, loaded.term, 2 * sites * REALS * sizeof *copy);
+  memcpy(copy, kaon_quda()->clover.term, 2 * sites * REALS * sizeof *copy);
   for (size_t block = 0; block < 4 * sites; block++) invert_block(copy + block * BLOCK);
   give(copy, inverse, param->clover_cpu_prec, sites);
   free(copy);
@@ -271,7 +251,7 @@ static kaon_status take_logs(const kaon_quda_links *links, QudaInvertParam *para
   int64_t negative;
   param->trlogA[0] = param->trlogA[1] = NAN;
   if (param->dslash_type == QUDA_TWISTED_CLOVER_DSLASH) return KAON_OK; /* kaon has det A alone */
-  kaon_status status = make_operator(links, param->clover_coeff, loaded.term, &M);
+  kaon_status status = make_operator(links, param->clover_coeff, kaon_quda()->clover.term, &M);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = kaon_dirac_clover_logdet(M, (kaon_parity)parity, &param->trlogA[parity], &negative);
   kaon_operator_destroy(&M);
@@ -289,6 +269,7 @@ static kaon_status coefficient_of(QudaInvertParam *param) {
 
 kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param) {
   const kaon_quda_links *links = NULL;
+  kaon_quda_clover *loaded = &kaon_quda()->clover;
   const int computed = clover == NULL || param->compute_clover;
   const int returned = param->return_clover || param->return_clover_inverse;
   kaon_status status = kaon_quda_loaded(QUDA_WILSON_LINKS, &links);
@@ -298,22 +279,20 @@ kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *
                               param->clover_rho);
   if (status == KAON_OK && computed) status = coefficient_of(param);
   if (status != KAON_OK) return status;
-  kaon_quda_at_end(drop);
-  drop();
+  freeCloverQuda();
   kaon_quda_forget(links->gauge);
-  loaded.loaded = 1;
-  of = links->gauge;
+  loaded->of = links->gauge;
   const client c = {clover, param->clover_order, param->clover_cpu_prec, sites_of(links)};
   /* The operator makes the term from links in SU(3), also if these are loaded again with another
    * boundary. Of other links it is kept. */
   if (!computed)
-    status = take_over(&c, &loaded.term);
+    status = take_over(&c, &loaded->term);
   else if (returned || !links->special_unitary || links->anisotropy != 1.0)
-    status = compute(links, param->clover_coeff, &loaded.term);
+    status = compute(links, param->clover_coeff, &loaded->term);
   if (status == KAON_OK && returned) status = hand_back(links, clover, inverse, param);
   if (status == KAON_OK && param->compute_clover_trlog) status = take_logs(links, param);
-  loaded.param = *param;
-  if (status != KAON_OK) drop();
+  loaded->param = *param;
+  if (status != KAON_OK) freeCloverQuda();
   return status;
 }
 
@@ -326,5 +305,8 @@ void createCloverQuda(QudaInvertParam *param) {
 }
 
 void freeCloverQuda(void) {
-  drop();
+  kaon_quda_clover *loaded = &kaon_quda()->clover;
+  if (loaded->of != NULL) kaon_quda_forget(loaded->of);
+  free(loaded->term);
+  memset(loaded, 0, sizeof *loaded);
 }

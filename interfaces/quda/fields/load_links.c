@@ -1,7 +1,8 @@
 /* load_links.c - links of clients: loaded, saved, freed. Contract: fields.h.
  * Links of Wilson-like operators lose the signs and factors that an operator of kaon multiplies by
- * itself. Links of staggered operators lose the staggered phases, and keep a sign at the boundary:
- * their operators live on a periodic lattice. Both are put back when links are saved. */
+ * itself. Links of staggered operators lose the staggered phases. Those that are loaded as Wilson
+ * links keep a sign at the boundary: their operators live on a periodic lattice. All are put back
+ * when links are saved. */
 #include "fields.h"
 
 #include <kaon/staggered.h>
@@ -9,43 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "load_links.h"
 #include "system.h"
 
-enum { TYPES = 3 }; /* Wilson, fat, long links */
-
-static kaon_quda_links loaded[TYPES];
-static const char *const names[TYPES] = {"Wilson", "fat", "long"};
-
 static kaon_status find(QudaLinkType type, kaon_quda_links **links) {
-  if ((int)type < 0 || (int)type >= TYPES)
+  if ((int)type < 0 || (int)type >= KAON_QUDA_LINK_TYPES)
     return kaon_quda_refuse(
         KAON_ERR_ARGUMENT, "links of type %d are not kept; %d (Wilson), %d (fat) and %d (long) are",
         (int)type, (int)QUDA_WILSON_LINKS, (int)QUDA_ASQTAD_FAT_LINKS, (int)QUDA_ASQTAD_LONG_LINKS);
-  *links = &loaded[type];
+  *links = &kaon_quda()->links[type];
   return KAON_OK;
 }
 
 kaon_status kaon_quda_loaded(QudaLinkType type, const kaon_quda_links **links) {
+  static const char *const names[KAON_QUDA_LINK_TYPES] = {"Wilson", "fat", "long"};
   kaon_quda_links *found = NULL;
   const kaon_status status = find(type, &found);
-  if (status != KAON_OK) return status;
-  if (found->gauge == NULL)
-    return kaon_quda_refuse(KAON_ERR_STATE,
-                            "no %s links are loaded; call loadGaugeQuda() with type %d first",
-                            names[type], (int)type);
   *links = found;
-  return KAON_OK;
+  if (status != KAON_OK || found->gauge != NULL) return status;
+  return kaon_quda_refuse(KAON_ERR_STATE,
+                          "no %s links are loaded; call loadGaugeQuda() with type %d first",
+                          names[type], (int)type);
 }
 
 static void drop(kaon_quda_links *links) {
   if (links->gauge != NULL) kaon_quda_forget(links->gauge);
   kaon_gauge_destroy(&links->gauge);
   memset(links, 0, sizeof *links);
-}
-
-static void drop_all(void) {
-  for (int i = 0; i < TYPES; i++) drop(&loaded[i]);
 }
 
 /* Sites that a link of a staggered operator reaches; 0: links of a Wilson-like operator. */
@@ -55,6 +45,10 @@ static int steps(const QudaGaugeParam *param) {
 }
 
 /* ---- loading ---- */
+
+kaon_status kaon_quda_make_links(kaon_lattice *lattice, kaon_gauge **links) {
+  return kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links);
+}
 
 /* Gives the links a field on the lattice with this boundary. A field that is there is used again,
  * so that multigrid operators made of it can be updated. */
@@ -66,7 +60,7 @@ static kaon_status make_field(kaon_quda_links *links, const QudaGaugeParam *para
   if (links->gauge != NULL && links->lattice != lattice) drop(links);
   links->lattice = lattice;
   if (links->gauge != NULL) return KAON_OK;
-  return kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &links->gauge);
+  return kaon_quda_make_links(lattice, &links->gauge);
 }
 
 /* Takes links of SU(3). UNITARITY: they are not. */
@@ -76,17 +70,19 @@ static kaon_status load_su3(kaon_quda_links *links, const void *array,
   const double space = 1.0 / param->anisotropy;
   const kaon_link_factors factors = {{space, space, space, 1.0}, antiperiodic};
   kaon_status status = make_field(links, param, antiperiodic ? KAON_ANTIPERIODIC : KAON_PERIODIC);
-  if (status == KAON_OK) status = kaon_quda_import_su3(links->gauge, array, param, &factors);
+  if (status == KAON_OK) status = kaon_quda_import_links(links->gauge, array, param, &factors);
   links->anisotropy = space;
   links->special_unitary = 1;
   return status;
 }
 
-/* Takes any matrices. */
+/* Takes any matrices. Fat and long links lose the sign at the boundary too. */
 static kaon_status load_any(kaon_quda_links *links, const void *array,
                             const QudaGaugeParam *param) {
-  kaon_status status = make_field(links, param, KAON_PERIODIC);
-  if (status == KAON_OK) status = kaon_quda_import_links(links->gauge, array, param);
+  const int antiperiodic =
+      param->type != QUDA_WILSON_LINKS && param->t_boundary == QUDA_ANTI_PERIODIC_T;
+  kaon_status status = make_field(links, param, antiperiodic ? KAON_ANTIPERIODIC : KAON_PERIODIC);
+  if (status == KAON_OK) status = kaon_quda_import_links(links->gauge, array, param, NULL);
   if (status == KAON_OK && steps(param) > 0)
     status = kaon_staggered_fold(links->gauge, steps(param), KAON_PHASES_MILC);
   links->anisotropy = 1.0;
@@ -94,33 +90,21 @@ static kaon_status load_any(kaon_quda_links *links, const void *array,
   return status;
 }
 
-static kaon_status check(const QudaGaugeParam *param) {
-  if (param->anisotropy > 0.0) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "anisotropy is %g, but must be above 0",
-                          param->anisotropy);
-}
-
-/* Makes the links that are loaded those of `param`, without an array. */
-static kaon_status keep(const QudaGaugeParam *param) {
-  const kaon_quda_links *links = NULL;
-  if (param->type == QUDA_WILSON_LINKS) return kaon_quda_loaded(param->type, &links);
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "use_resident_gauge is set for links of type %d; Wilson links (%d) alone "
-                          "can be taken from those that are loaded",
-                          (int)param->type, (int)QUDA_WILSON_LINKS);
-}
-
+/* With use_resident_gauge, links and their parameters stay as they are. */
 kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param) {
   kaon_quda_links *links = NULL;
+  const kaon_quda_links *resident;
   kaon_status status = find(param->type, &links);
-  if (status == KAON_OK && param->use_resident_gauge) return keep(param);
-  if (status == KAON_OK) status = check(param);
   if (status != KAON_OK) return status;
-  kaon_quda_at_end(drop_all);
+  if (param->use_resident_gauge) return kaon_quda_loaded(param->type, &resident);
+  if (!(param->anisotropy > 0.0))
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "anisotropy is %g, but must be above 0",
+                            param->anisotropy);
   if (links->gauge != NULL) kaon_quda_forget(links->gauge);
   if (steps(param) == 0) status = load_su3(links, array, param);
   if (steps(param) > 0 || status == KAON_ERR_UNITARITY) status = load_any(links, array, param);
   links->param = *param;
+  links->digest = 0;
   if (status != KAON_OK) drop(links);
   return status;
 }
@@ -137,10 +121,10 @@ kaon_status kaon_quda_multiply_links(kaon_gauge *links, const QudaGaugeParam *pa
   kaon_lattice_part(kaon_gauge_lattice(links), part, origin, NULL);
   kaon_lattice_extents(kaon_gauge_lattice(links), extents);
   const int volume = part[0] * part[1] * part[2] * part[3];
-  double(*u)[4][18] = malloc((size_t)volume * sizeof *u);
-  if (u == NULL) return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory to multiply links");
-  kaon_status status =
-      kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
+  double(*u)[4][18];
+  kaon_status status = kaon_quda_allocate((size_t)volume * sizeof *u, &u);
+  if (status != KAON_OK) return status;
+  status = kaon_gauge_export(links, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *const[]){u});
   for (int site = 0; site < volume && status == KAON_OK; site++) {
     int x[4];
     for (int d = 0, rest = site; d < 4; rest /= part[d], d++) x[d] = origin[d] + rest % part[d];
@@ -164,7 +148,7 @@ static double factor(const int x[4], int mu, const int extents[4],
 }
 
 kaon_status kaon_quda_as_loaded(const kaon_quda_links *links, kaon_gauge **copy) {
-  kaon_status status = kaon_gauge_create(links->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, copy);
+  kaon_status status = kaon_quda_make_links(links->lattice, copy);
   if (status == KAON_OK) status = kaon_gauge_copy(*copy, links->gauge);
   if (status == KAON_OK && links->special_unitary)
     return kaon_quda_multiply_links(*copy, &links->param, factor);
@@ -186,11 +170,12 @@ void saveGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
 /* ---- freeing ---- */
 
 void freeUniqueGaugeQuda(QudaLinkType link_type) {
-  if ((int)link_type >= 0 && (int)link_type < TYPES) drop(&loaded[link_type]);
+  const int kept = (int)link_type >= 0 && (int)link_type < KAON_QUDA_LINK_TYPES;
+  if (kept) drop(&kaon_quda()->links[link_type]);
 }
 
 void freeGaugeQuda(void) {
-  drop_all();
+  for (int i = 0; i < KAON_QUDA_LINK_TYPES; i++) drop(&kaon_quda()->links[i]);
 }
 
 /* Neither is kept. */

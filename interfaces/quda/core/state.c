@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "ranks.h"
-
-enum { FAMILIES = 16 };
+#include "system.h"
 
 static kaon_quda_state state = {.ranks = {.grid = {1, 1, 1, 1}}, .verbosity = QUDA_SUMMARIZE};
-static void (*families[FAMILIES])(void);
-static char sentence[1024]; /* of a refusal of the interface's own; "": the library has it */
 
 kaon_quda_state *kaon_quda(void) {
   return &state;
@@ -21,45 +18,24 @@ kaon_quda_state *kaon_quda(void) {
 /* ---- start and end ---- */
 
 kaon_status kaon_quda_start(void) {
-  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  if (state.ctx != NULL) return KAON_OK;
-  return kaon_quda_create_context(&state.ranks, &options, &state.ctx);
-}
-
-void kaon_quda_at_end(void (*destroy)(void)) {
-  for (int i = 0; i < FAMILIES; i++) {
-    if (families[i] == destroy) return;
-    if (families[i] == NULL) {
-      families[i] = destroy;
-      return;
-    }
-  }
+  return state.ctx != NULL ? KAON_OK : kaon_quda_create_context(&state.ranks, &state.ctx);
 }
 
 void kaon_quda_end(void) {
-  for (int i = 0; i < FAMILIES && families[i] != NULL; i++) {
-    families[i]();
-    families[i] = NULL;
-  }
+  kaon_quda_forget(NULL);
+  while (state.multigrid != NULL) destroyMultigridQuda(state.multigrid);
+  flushChronoQuda(-1);
+  freeCloverQuda();
+  freeGaugeQuda();
+  memset(state.local, 0, sizeof state.local);
   for (int i = 0; i < 2; i++) kaon_lattice_destroy(&state.lattice[i]);
   kaon_context_destroy(&state.ctx);
 }
 
 /* ---- the lattice ---- */
 
-static kaon_status check_extents(const kaon_lattice *lattice, const int extents[4]) {
-  int have[4];
-  kaon_lattice_extents(lattice, have);
-  if (memcmp(have, extents, sizeof have) == 0) return KAON_OK;
-  return kaon_quda_refuse(
-      KAON_ERR_ARGUMENT,
-      "a lattice of %d x %d x %d x %d sites is in use, but this call has %d x %d x %d x %d; call "
-      "endQuda() and initQuda() between two lattices",
-      have[0], have[1], have[2], have[3], extents[0], extents[1], extents[2], extents[3]);
-}
-
 kaon_status kaon_quda_lattice(const int local[4], kaon_boundary boundary, kaon_lattice **lattice) {
-  int extents[4];
+  int extents[4], have[4];
   *lattice = NULL;
   if (state.ctx == NULL)
     return kaon_quda_refuse(KAON_ERR_STATE, "initQuda() or qudaInit() must be called first");
@@ -71,18 +47,22 @@ kaon_status kaon_quda_lattice(const int local[4], kaon_boundary boundary, kaon_l
                               local[d], d);
     extents[d] = local[d] * state.ranks.grid[d];
   }
-  for (int i = 0; i < 2; i++)
-    if (state.lattice[i] != NULL) {
-      const kaon_status status = check_extents(state.lattice[i], extents);
-      if (status != KAON_OK) return status;
-    }
-  if (state.lattice[boundary] == NULL) {
-    const kaon_status status =
-        kaon_lattice_create(state.ctx, extents, boundary, &state.lattice[boundary]);
-    if (status != KAON_OK) return status;
+  for (int i = 0; i < 2; i++) {
+    if (state.lattice[i] == NULL) continue;
+    kaon_lattice_extents(state.lattice[i], have);
+    if (memcmp(have, extents, sizeof have) != 0)
+      return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                              "a lattice of %d x %d x %d x %d sites is in use, but this call has "
+                              "%d x %d x %d x %d; call endQuda() and initQuda() between two "
+                              "lattices",
+                              have[0], have[1], have[2], have[3], extents[0], extents[1],
+                              extents[2], extents[3]);
   }
+  kaon_status status = KAON_OK;
+  if (state.lattice[boundary] == NULL)
+    status = kaon_lattice_create(state.ctx, extents, boundary, &state.lattice[boundary]);
   *lattice = state.lattice[boundary];
-  return KAON_OK;
+  return status;
 }
 
 /* ---- errors and messages ---- */
@@ -90,9 +70,17 @@ kaon_status kaon_quda_lattice(const int local[4], kaon_boundary boundary, kaon_l
 kaon_status kaon_quda_refuse(kaon_status status, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(sentence, sizeof sentence, format, arguments);
+  vsnprintf(state.sentence, sizeof state.sentence, format, arguments);
   va_end(arguments);
   return status;
+}
+
+kaon_status kaon_quda_allocate(size_t bytes, void *pointer_to_pointer) {
+  void *memory = malloc(bytes > 0 ? bytes : 1);
+  memcpy(pointer_to_pointer, &memory, sizeof memory);
+  if (memory != NULL) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_MEMORY,
+                          "no %zu bytes of memory; use a smaller lattice or more ranks", bytes);
 }
 
 static int rank(void) {
@@ -108,15 +96,16 @@ static void quit(void) {
 }
 
 int kaon_quda_ended(const char *function, kaon_status status, int can_return) {
-  char text[sizeof sentence];
+  char text[sizeof state.sentence];
   const char *on_error = getenv("KAON_QUDA_ON_ERROR");
   if (status == KAON_OK) {
-    sentence[0] = '\0';
+    state.sentence[0] = '\0';
     return 1;
   }
   /* The rank comes last: asking for it replaces the library's sentence. */
-  snprintf(text, sizeof text, "%s", sentence[0] != '\0' ? sentence : kaon_last_error(state.ctx));
-  sentence[0] = '\0';
+  snprintf(text, sizeof text, "%s",
+           state.sentence[0] != '\0' ? state.sentence : kaon_last_error(state.ctx));
+  state.sentence[0] = '\0';
   if (rank() == 0) fprintf(stderr, "kaon: %s: %s\n", function, text);
   if (!can_return || on_error == NULL || strcmp(on_error, "return") != 0) quit();
   return 0;
@@ -141,28 +130,34 @@ void kaon_quda_print(QudaVerbosity from, const char *format, ...) {
 }
 
 kaon_status kaon_quda_precision(QudaPrecision precision, kaon_precision *kaon) {
-  switch (precision) {
-    case QUDA_DOUBLE_PRECISION:
-      *kaon = KAON_DOUBLE;
-      return KAON_OK;
-    case QUDA_SINGLE_PRECISION:
-      *kaon = KAON_SINGLE;
-      return KAON_OK;
-    case QUDA_HALF_PRECISION:
-    case QUDA_QUARTER_PRECISION:
-      *kaon = KAON_HALF;
-      return KAON_OK;
-    default:
-      return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                              "a precision has the value %d, but must be one of QUDA's (%d double, "
-                              "%d single, %d half)",
-                              (int)precision, (int)QUDA_DOUBLE_PRECISION,
-                              (int)QUDA_SINGLE_PRECISION, (int)QUDA_HALF_PRECISION);
-  }
+  *kaon = precision == QUDA_DOUBLE_PRECISION   ? KAON_DOUBLE
+          : precision == QUDA_SINGLE_PRECISION ? KAON_SINGLE
+                                               : KAON_HALF;
+  if (*kaon != KAON_HALF || precision == QUDA_HALF_PRECISION || precision == QUDA_QUARTER_PRECISION)
+    return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                          "a precision has the value %d, but must be one of QUDA's (%d double, %d "
+                          "single, %d half)",
+                          (int)precision, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION,
+                          (int)QUDA_HALF_PRECISION);
 }
 
 int kaon_quda_on_device(QudaFieldLocation location) {
   kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   return location == QUDA_CUDA_FIELD_LOCATION && state.ctx != NULL &&
          kaon_context_query(state.ctx, &info) == KAON_OK && strcmp(info.backend, "cpu") != 0;
+}
+
+kaon_status kaon_quda_sum_ranks(double *number) {
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  double *all;
+  kaon_status status = kaon_context_query(state.ctx, &info);
+  if (status != KAON_OK || info.ranks == 1) return status;
+  status = kaon_quda_allocate(sizeof *all * (size_t)info.ranks, &all);
+  if (status != KAON_OK) return status;
+  status = kaon_context_gather(state.ctx, number, 1, all);
+  *number = 0.0;
+  for (int r = 0; r < info.ranks && status == KAON_OK; r++) *number += all[r];
+  free(all);
+  return status;
 }
