@@ -1,4 +1,4 @@
-/* test_any_links.c - Wilson-like operators on links that are not in SU(3), as applications have
+/* test_any_links.c - operators on links that are not in SU(3), as applications have
  * them: with phases, with the boundary's sign, or with 1 / xi multiplied in. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -204,11 +204,62 @@ static void factors_are_taken_as_far_as_numbers_go(void **state) {
   case_close(&c);
 }
 
+/* y = D x on the even sites, with thin links alone. */
+static void staggered_hop(dirac_case *c, kaon_precision precision, const kaon_vector *x,
+                          kaon_vector *y) {
+  kaon_staggered_options options = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_operator *M = NULL;
+  kaon_vector *in = NULL, *out = NULL;
+  options.precision = precision;
+  must(c->ctx, kaon_staggered_create(c->gauge, NULL, &options, &M));
+  must(c->ctx, kaon_vector_create(c->ctx, kaon_vector_space(x), precision, COLUMNS, &in));
+  must(c->ctx, kaon_vector_create(c->ctx, kaon_vector_space(y), precision, COLUMNS, &out));
+  must(c->ctx, kaon_vector_copy(in, x));
+  must(c->ctx, kaon_staggered_hop(M, KAON_EVEN, in, out));
+  must(c->ctx, kaon_vector_copy(y, out));
+  kaon_vector_destroy(&in);
+  kaon_vector_destroy(&out);
+  kaon_operator_destroy(&M);
+}
+
+static void staggered_links_above_1_are_scaled_in_half(void **state) {
+  static const double none[4] = {0, 0, 0, 0}, factor[4] = {4, 4, 4, 4};
+  const rounding e = case_rounding_rms(KAON_HALF, KAON_RECONSTRUCT_18);
+  dirac_case c;
+  kaon_vector *whole = NULL, *x = NULL, *y[2] = {NULL, NULL};
+  double norm[COLUMNS], off[COLUMNS];
+  (void)state;
+  if (!case_open(&c, MACHINE_CPU, extents, 0, LINKS_RANDOM, 7)) return;
+  multiply(&c, factor, none, 1);
+  must(c.ctx, kaon_vector_create(c.ctx, kaon_lattice_staggered(c.lattice, KAON_FULL), KAON_DOUBLE,
+                                 COLUMNS, &whole));
+  must(c.ctx, kaon_vector_create(c.ctx, kaon_lattice_staggered(c.lattice, KAON_ODD), KAON_DOUBLE,
+                                 COLUMNS, &x));
+  must(c.ctx, kaon_source_gauss(whole, 3));
+  must(c.ctx, kaon_vector_copy_parity(x, whole));
+  for (int half = 0; half < 2; half++) {
+    must(c.ctx, kaon_vector_create(c.ctx, kaon_lattice_staggered(c.lattice, KAON_EVEN), KAON_DOUBLE,
+                                   COLUMNS, &y[half]));
+    staggered_hop(&c, half ? KAON_HALF : KAON_DOUBLE, x, y[half]);
+  }
+  must(c.ctx, kaon_vector_norm2(y[0], norm));
+  must(c.ctx, kaon_vector_axpy(-1, 0, y[0], y[1]));
+  must(c.ctx, kaon_vector_norm2(y[1], off));
+  /* As for SU(3) links: 3 times the rms error of a hop and of storing. */
+  for (int k = 0; k < COLUMNS; k++)
+    assert_true(sqrt(off[k] / norm[k]) <= 3 * (e.e_hop + 2 * e.e_store));
+  kaon_vector_destroy(&whole);
+  kaon_vector_destroy(&x);
+  for (int half = 0; half < 2; half++) kaon_vector_destroy(&y[half]);
+  case_close(&c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(phases_act_in_hops_alone),
       cmocka_unit_test(a_folded_sign_is_the_boundary),
       cmocka_unit_test(factors_are_taken_as_far_as_numbers_go),
+      cmocka_unit_test(staggered_links_above_1_are_scaled_in_half),
   };
   return test_main(tests, NULL, NULL);
 }

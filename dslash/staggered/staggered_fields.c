@@ -1,6 +1,7 @@
 /* staggered_fields.c - the links of staggered operators in one precision and storage.
  *
- *   naive     fat: SU(3) in 18, 12 or 8 reals
+ *   naive     fat: SU(3) in 12 or 8 reals, any matrices in 18; in half divided by the largest
+ *             component, if that is above 1
  *   improved  fat: 18 reals; in half divided by the largest component of the whole field
  *             naik: 18 reals, in half likewise; in 12 or 8 divided by its coefficient, an SU(3)
  *             matrix and, where the links are U(3), a phase beside it (13 or 9) */
@@ -11,21 +12,23 @@
 
 /* ---- filling ---- */
 
-/* Links of 18 reals: any matrices. */
-static kaon_status fill_any(kaon_gauge *from, kaon_staggered_links *to) {
+/* Links of 18 reals: any matrices. In half they are divided by their largest component, if that is
+ * above `least`. */
+static kaon_status fill_any(kaon_gauge *from, double least, kaon_staggered_links *to) {
   double largest, row;
   to->factor = 1;
   if (to->links == from) return KAON_OK;
   if (to->links->precision != KAON_HALF) return kaon_gauge_copy(to->links, from);
   KAON_TRY(kaon_staggered_measure(from, &largest, &row));
-  to->factor = largest > 0 ? largest : 1;
+  if (largest <= least) return kaon_gauge_copy(to->links, from);
+  to->factor = largest;
   return kaon_staggered_scale(from, 1 / to->factor, to->links);
 }
 
 static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered_links *to) {
   kaon_gauge *from = family->base.links[1];
   if (to->links->reconstruct == KAON_RECONSTRUCT_18) {
-    KAON_TRY(fill_any(from, to));
+    KAON_TRY(fill_any(from, 0, to));
   } else {
     double largest, row;
     KAON_TRY(kaon_staggered_measure(from, &largest, &row));
@@ -45,9 +48,11 @@ static kaon_status fill_local(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = kaon_staggered_family_of(&fields->base);
   kaon_gauge *fat = family->base.links[0];
   if (family->base.links[1] != NULL) {
-    KAON_TRY(fill_any(fat, &fields->fat));
+    KAON_TRY(fill_any(fat, 0, &fields->fat));
     return fill_naik(family, &fields->naik);
   }
+  if (fields->fat.links->reconstruct == KAON_RECONSTRUCT_18)
+    return fill_any(fat, 1 + KAON_UNITARITY_TOLERANCE, &fields->fat);
   fields->fat.factor = 1;
   return fields->fat.links == fat ? KAON_OK : kaon_gauge_copy(fields->fat.links, fat);
 }
