@@ -271,9 +271,9 @@ KAON_API int kaon_remedies(const kaon_failure *failure, kaon_remedy remedies[KAO
  * deflates only in half precision.
  *
  * *Heavy-quark residual* (Fermilab): sqrt(mean over sites s of |r_s|^2 / |x_s|^2), r = b - A x. The
- * sites are those of the vectors, with the fifth dimension if there is one, or the rows of a matrix.
- * A site with x_s = 0 counts as 1. With stop FULL it is that of the system as posed, with REDUCED
- * that of the reduced system. It is computed together with the true residual, at least each time
+ * sites are those of the vectors, in five dimensions if these are, or the rows of a matrix. A site
+ * with x_s = 0 counts as 1. With stop FULL it is that of the system as posed, with REDUCED that of
+ * the reduced system. It is computed together with the true residual, at least each time
  * that the latter has fallen to a tenth. Stop NORMAL and relaxation methods do not offer it.
  *
  * Collective. Errors: ARGUMENT (columns < 1, an option out of range); UNSUPPORTED (the method takes
@@ -336,10 +336,11 @@ KAON_API kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator 
  *   that depends linearly on those before it is skipped. n = 0: x = 0
  * - b, x: b is unchanged, x overwritten; x is none of the others
  *
- * All are of A's space and precision with equal columns. Sums are in double. It takes n applications
- * of A, n (n + 1) inner products and 2 n + 1 temporary vectors. A solver then saves the steps that
- * it takes from |b| to |b - A x|. Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE,
- * NOT_FINITE (a solution is not), MEMORY, NOT_BUILT. After an error x is unspecified.
+ * All are of A's space and precision with equal columns. Sums are in double. The cost is n
+ * applications of A, n (n + 1) inner products and 2 n + 1 temporary vectors. A solver then
+ * saves the steps that it takes from |b| to |b - A x|. Collective. Errors: ARGUMENT, SHAPE,
+ * PRECISION, ALIAS, STALE, NOT_FINITE (a solution is not), MEMORY, NOT_BUILT. After an error x is
+ * unspecified.
  *
  * Source: Brower, Ivanenko, Levi, Orginos, Nucl. Phys. B 484 (1997) 353, hep-lat/9509012. */
 KAON_API kaon_status kaon_forecast(kaon_operator *A, int n, kaon_vector *const *solutions,

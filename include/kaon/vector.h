@@ -208,8 +208,8 @@ KAON_API kaon_status kaon_vector_scale(const double (*factor)[2], kaon_vector *v
  * spaces; columns that a vector does not have), PRECISION, ALIAS. */
 KAON_API kaon_status kaon_vector_copy_columns(kaon_vector *to, int to_first,
                                               const kaon_vector *from, int from_first, int columns);
-/** Copies the sites of one parity, bit by bit. One vector is on all sites of a lattice, the other on
- * its even or its odd sites. Other sites of `to` keep their values. Both have one precision and
+/** Copies the sites of one parity, bit by bit. One vector is on all sites of a lattice, the other
+ * on its even or its odd sites. Other sites of `to` keep their values. Both have one precision and
  * equal columns. Local; asynchronous on CUDA. Errors: ARGUMENT, SHAPE, PRECISION. */
 KAON_API kaon_status kaon_vector_copy_parity(kaon_vector *to, const kaon_vector *from);
 /** `y = gamma_5 x` of Wilson colour-spinors, on every column (docs/conventions.md). x and y are of
