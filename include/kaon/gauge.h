@@ -89,12 +89,12 @@ KAON_API kaon_status kaon_gauge_import_factors(kaon_gauge *gauge, kaon_gauge_ord
  * links with phases, boundary signs or 1 / xi multiplied in. Each array is in memory of the host
  * or, as for kaon_gauge_import_device(), of the context's device.
  *
- * Operators use them as they are, on a periodic lattice with anisotropy 1 for factors that are
- * multiplied in already. The clover term is made of closed loops of these links: phases and signs
- * cancel there, other factors do not. In half precision components are at most 1 (UNSUPPORTED);
- * only staggered operators scale them. Reductions in temporal gauge need unitary links (UNITARITY).
- * Collective. Errors: ARGUMENT (also: a field of 12 or 8 reals), NOT_FINITE, MEMORY, NOT_BUILT,
- * DEVICE. */
+ * Operators use the matrices as they are. If boundary signs or 1 / xi are multiplied in, take a
+ * periodic lattice and anisotropy 1. The clover term is made of closed loops of these links: phases
+ * and signs cancel there, other factors do not. In half precision operators need components of at
+ * most 1 (UNSUPPORTED), except staggered ones, which scale the links. Reductions in temporal gauge
+ * need unitary links (UNITARITY). Collective. Errors: ARGUMENT (also: a field of 12 or 8 reals),
+ * NOT_FINITE, MEMORY, NOT_BUILT, DEVICE. */
 KAON_API kaon_status kaon_gauge_import_matrices(kaon_gauge *gauge, kaon_gauge_order order,
                                                 kaon_precision host_precision,
                                                 const void *const *arrays);
@@ -114,9 +114,10 @@ KAON_API kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gaug
                                               kaon_precision precision, void *const *arrays);
 /** `to = from`, in the precision and reconstruction of `to`. Both are of one lattice. Equal storage
  * copies the bits. `to == from` does nothing. A copy of links of kaon_fatten() becomes STALE when
- * they do. Links that are not finite or not in SU(3) cannot be stored in 12 or 8 reals; `to` is
- * then unchanged, as it is in half for components above 1. Collective. Errors: ARGUMENT, SHAPE
- * (another lattice), UNITARITY, NOT_FINITE, UNSUPPORTED (half), MEMORY, NOT_BUILT. */
+ * they do. 12 or 8 reals cannot store links that are not finite or not in SU(3), and half precision
+ * cannot store components above 1. After these errors `to` is unchanged. Collective. Errors:
+ * ARGUMENT, SHAPE (another lattice), UNITARITY, NOT_FINITE, UNSUPPORTED (half), MEMORY,
+ * NOT_BUILT. */
 KAON_API kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from);
 
 /** Sets all links to 1. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT. */

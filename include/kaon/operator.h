@@ -177,7 +177,8 @@ KAON_API kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_m
 /** Multiplies by the part of M within a site: out = T in with T as in #kaon_even_odd, or out = T^-1
  * in if `inverse` is 1; with KAON_DAGGER by its adjoint.
  *
- * - `M`: from any constructor of this header, or a reduction of it (temporal gauge: its rotated T)
+ * - `M`: from any constructor of this header, or a reduction of it. In temporal gauge
+ *   T is the rotated one
  * - `in`, `out`: spinors on the sites of `parity`, KAON_EVEN or KAON_ODD, of M's lattice and
  *   precision, with equal columns. They may be the same vector
  *

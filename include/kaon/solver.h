@@ -166,8 +166,8 @@ typedef struct kaon_solver_options {
                        for each column, up to 24. Their smallest Ritz vectors stay deflated. Near
                        criticality a process in half precision then needs about as many steps as
                        one in double. 0: none. -1: see kaon_solver_create() */
-  double heavy_quark_tol; /**< a column converges only if its heavy-quark residual is also at most
-                               this; up to 1. With tol = 0: only if that is. 0: not computed. See
+  double heavy_quark_tol; /**< the heavy-quark residual that a column must reach besides tol, at
+                               most 1. With tol = 0 it is the only criterion. 0: not computed. See
                                kaon_solver_create() */
 } kaon_solver_options;
 /** Defaults. */
@@ -271,10 +271,10 @@ KAON_API int kaon_remedies(const kaon_failure *failure, kaon_remedy remedies[KAO
  * deflates only in half precision.
  *
  * *Heavy-quark residual* (Fermilab): sqrt(mean over sites s of |r_s|^2 / |x_s|^2), r = b - A x. The
- * sites are those of the vectors, also in a fifth dimension, or the rows of a matrix. A site with
- * x_s = 0 counts as 1. With stop FULL A, b and x are those of the system as posed, with REDUCED
- * those of the reduced one. It is computed whenever the true residual is, at least each time that
- * this has fallen to a tenth. It is not offered with stop NORMAL and with relaxation methods.
+ * sites are those of the vectors, in five dimensions if these are, or the rows of a matrix. A site
+ * with x_s = 0 counts as 1. With stop FULL it is that of the system as posed, with REDUCED that of
+ * the reduced system. It is computed together with the true residual, at least each time
+ * that the latter has fallen to a tenth. Stop NORMAL and relaxation methods do not offer it.
  *
  * Collective. Errors: ARGUMENT (columns < 1, an option out of range); UNSUPPORTED (the method takes
  * no preconditioner; A does not offer the sloppy precision; a method that is not offered in half
@@ -327,19 +327,19 @@ KAON_API kaon_status kaon_solver_history(const kaon_solver *solver, int column, 
  * never waits for the host and calls no monitor. Collective. Errors: ARGUMENT, MEMORY. */
 KAON_API kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
-/** Number of solutions at most that kaon_forecast() takes. */
+/** Largest number of solutions that kaon_forecast() takes. */
 #define KAON_FORECAST_MOST 32
 /** Makes a guess for A x = b from earlier solutions, of other sources or of A with other links
- * ("chronological" guess). It has the least |b - A x| of all combinations of them, column by column.
+ * ("chronological" guess): column by column, their linear combination x with the least |b - A x|.
  *
- * - `solutions`: `n` vectors, 0 to #KAON_FORECAST_MOST, the newest first. They are unchanged. Where
- *   one depends on those before, it is not used. n = 0: x = 0
+ * - `solutions`: `n` vectors, 0 to #KAON_FORECAST_MOST, the newest first. They are unchanged. One
+ *   that depends linearly on those before it is skipped. n = 0: x = 0
  * - b, x: b is unchanged, x overwritten; x is none of the others
  *
- * All are of A's space and precision with equal columns. Sums are in double. It takes n applications
- * of A, n (n + 1) products, and 2 n + 1 vectors meanwhile. With a guess of residual rho a solver
- * saves as many steps as it takes from |b| to rho |b|. Collective. Errors: ARGUMENT, SHAPE,
- * PRECISION, ALIAS, STALE, NOT_FINITE (a solution is not), MEMORY, NOT_BUILT; after an error x is
+ * All are of A's space and precision with equal columns. Sums are in double. The cost is n
+ * applications of A, n (n + 1) inner products and 2 n + 1 temporary vectors. A solver then
+ * saves the steps that it takes from |b| to |b - A x|. Collective. Errors: ARGUMENT, SHAPE,
+ * PRECISION, ALIAS, STALE, NOT_FINITE (a solution is not), MEMORY, NOT_BUILT. After an error x is
  * unspecified.
  *
  * Source: Brower, Ivanenko, Levi, Orginos, Nucl. Phys. B 484 (1997) 353, hep-lat/9509012. */

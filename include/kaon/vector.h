@@ -208,10 +208,9 @@ KAON_API kaon_status kaon_vector_scale(const double (*factor)[2], kaon_vector *v
  * spaces; columns that a vector does not have), PRECISION, ALIAS. */
 KAON_API kaon_status kaon_vector_copy_columns(kaon_vector *to, int to_first,
                                               const kaon_vector *from, int from_first, int columns);
-/** Copies the sites of one parity bit by bit: one of the vectors is on all sites of a lattice, the
- * other has the same numbers on the even or on the odd ones. Other sites of `to` keep their values.
- * Both have one precision and equal columns. Local; asynchronous on CUDA. Errors: ARGUMENT, SHAPE,
- * PRECISION. */
+/** Copies the sites of one parity, bit by bit. One vector is on all sites of a lattice, the other
+ * on its even or its odd sites. Other sites of `to` keep their values. Both have one precision and
+ * equal columns. Local; asynchronous on CUDA. Errors: ARGUMENT, SHAPE, PRECISION. */
 KAON_API kaon_status kaon_vector_copy_parity(kaon_vector *to, const kaon_vector *from);
 /** `y = gamma_5 x` of Wilson colour-spinors, on every column (docs/conventions.md). x and y are of
  * one space and precision with equal columns, and share no memory. Local; asynchronous on CUDA.
