@@ -235,6 +235,9 @@ static void spoil(QudaInvertParam *param, int how) {
     case 7:
       param->mass_normalization = QUDA_INVALID_NORMALIZATION;
       break;
+    case 9:
+      param->num_src = 0;
+      break;
     default:
       param->matpc_type = QUDA_MATPC_INVALID;
       break;
@@ -247,7 +250,7 @@ static void test_refusals_leave_the_client_alive(void **state) {
   (void)state;
   solve_case_load(&c);
   setenv("KAON_QUDA_ON_ERROR", "return", 1);
-  for (int how = 0; how < 9; how++) {
+  for (int how = 0; how < 10; how++) {
     QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
     spoil(&param, how);
     param.iter = 5;

@@ -361,17 +361,19 @@ static void test_multishift(void **state) {
     }
     assert_int_equal(iters, steps);
   }
-  int iters = 0;
-  qudaMultishiftInvert(2, 2, SHIFTS, offset, arguments(1, 0), tol[1], heavy, m.fat, m.naik, m.b,
-                       (void **)x, residual, fermilab, &iters);
-  for (int i = 0; i < SHIFTS; i++) {
-    double plain[2];
-    residual_of(&m, m.naik, 1, offset[i], x[i], plain);
-    assert_true(fabs(plain[1] - fermilab[i]) <= 1e-3 * plain[1] + 1e-11);
-    assert_true(heavy[i] == 0 || fermilab[i] <= 1.1 * heavy[i]);
-    assert_true(residual[i] <= 1.1 * tol[1][i]);
-    free(x[i]);
+  for (int k = 0; k < 2; k++) { /* with a target of |r| / |b|, and without any */
+    int iters = 0;
+    qudaMultishiftInvert(2, 2, SHIFTS, offset, arguments(1, 0), k == 0 ? tol[1] : none, heavy,
+                         m.fat, m.naik, m.b, (void **)x, residual, fermilab, &iters);
+    for (int i = 0; i < SHIFTS; i++) {
+      double plain[2];
+      residual_of(&m, m.naik, 1, offset[i], x[i], plain);
+      assert_true(fabs(plain[1] - fermilab[i]) <= 1e-3 * plain[1] + 1e-11);
+      assert_true(heavy[i] == 0 || fermilab[i] <= 1.1 * heavy[i]);
+      assert_true(k == 1 || residual[i] <= 1.1 * tol[1][i]);
+    }
   }
+  for (int i = 0; i < SHIFTS; i++) free(x[i]);
   kaon_multishift_destroy(&solver);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&own_x);
@@ -402,11 +404,20 @@ static void test_dslash(void **state) {
 }
 
 static void check_refused(client *m, QudaInvertArgs_t args, int external, double target,
-                          int iters) {
+                          double fermilab) {
   double returned[2] = {0, 0};
-  qudaInvert(external, 2, mass, args, target, 0, m->fat, m->naik, m->b, m->x, &returned[0],
+  int iters = -1;
+  qudaInvert(external, 2, mass, args, target, fermilab, m->fat, m->naik, m->b, m->x, &returned[0],
              &returned[1], &iters);
   assert_true(isnan(returned[0]) && isnan(returned[1]) && iters == -1);
+}
+
+/* NULL on the last rank alone is refused on all. */
+static void check_null(client *m, void **array, int parity) {
+  void *kept = *array;
+  if (rank == ranks - 1) *array = NULL;
+  check_refused(m, arguments(parity, 0), 2, 1e-9, 0);
+  *array = kept;
 }
 
 static void test_refusals(void **state) {
@@ -415,16 +426,27 @@ static void test_refusals(void **state) {
   (void)state;
   open_client(&m, 8, 1);
   setenv("KAON_QUDA_ON_ERROR", "return", 1);
-  check_refused(&m, arguments(0, 0), 3, 1e-9, -1);
-  check_refused(&m, arguments(0, 0), 2, 0, -1);
+  check_refused(&m, arguments(0, 0), 3, 1e-9, 0);
+  check_refused(&m, arguments(0, 0), 2, 0, 0);
   QudaInvertArgs_t both = arguments(0, 0);
   both.evenodd = QUDA_INVALID_PARITY;
-  check_refused(&m, both, 2, 1e-9, -1);
+  check_refused(&m, both, 2, 1e-9, 0);
   numbers = m.fat;
   const double kept = numbers[5];
   numbers[5] = NAN;
-  check_refused(&m, arguments(0, 0), 2, 1e-9, -1);
+  check_refused(&m, arguments(0, 0), 2, 1e-9, 0);
   numbers[5] = kept; /* nothing stays of refused links */
+  invert(&m, m.naik, arguments(0, 0), 2, 1e-9, 0, 0, returned);
+  check_solution(&m, m.naik, 0, 1e-9, returned, 1e-11);
+  check_refused(&m, arguments(0, 0), 2, 1e-9, NAN);
+  check_refused(&m, arguments(0, 0), 2, 1e-9, -1);
+  if (rank == ranks - 1) both = arguments(0, 0);
+  if (ranks > 1) check_refused(&m, both, 2, 1e-9, 0); /* the last rank has no fault */
+  for (int parity = 0; parity < 2; parity++) {
+    check_null(&m, &m.fat, parity);
+    check_null(&m, &m.b, parity);
+    check_null(&m, &m.x, parity);
+  }
   invert(&m, m.naik, arguments(0, 0), 2, 1e-9, 0, 0, returned);
   check_solution(&m, m.naik, 0, 1e-9, returned, 1e-11);
   assert_null(qudaMultigridCreate(2, 2, mass, arguments(0, 0), m.fat, m.naik, "none"));
@@ -433,20 +455,21 @@ static void test_refusals(void **state) {
 }
 
 /* A call without a way to tell of a failure ends the process with status 1. */
-static void test_odd_lattice(void **state) {
-  static const int odd[4] = {4, 8, 5, 8};
+static void test_wrong_lattice(void **state) {
+  static const int wrong[2][4] = {{4, 8, 5, 8}, {16, 8, 8, 8}}; /* odd; not the one in use */
   (void)state;
-  if (ranks > 1) return;
-  fflush(NULL);
-  const pid_t child = fork();
-  if (child == 0) {
-    QudaLayout_t layout = {odd, grid, -1};
-    qudaSetLayout(layout);
-    _exit(7);
+  for (int k = 0; k < 2 && ranks == 1; k++) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+      QudaLayout_t layout = {wrong[k], grid, -1};
+      qudaSetLayout(layout);
+      _exit(7);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
   }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
 /* Nothing of an ended interface is used again. */
@@ -476,11 +499,11 @@ int main(int argc, char **argv) {
   (void)argc, (void)argv;
 #endif
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_odd_lattice), cmocka_unit_test(test_invert),
-      cmocka_unit_test(test_precisions),  cmocka_unit_test(test_resident),
-      cmocka_unit_test(test_fermilab),    cmocka_unit_test(test_many_sources),
-      cmocka_unit_test(test_multishift),  cmocka_unit_test(test_dslash),
-      cmocka_unit_test(test_refusals),    cmocka_unit_test(test_restart),
+      cmocka_unit_test(test_wrong_lattice), cmocka_unit_test(test_invert),
+      cmocka_unit_test(test_precisions),    cmocka_unit_test(test_resident),
+      cmocka_unit_test(test_fermilab),      cmocka_unit_test(test_many_sources),
+      cmocka_unit_test(test_multishift),    cmocka_unit_test(test_dslash),
+      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_restart),
   };
   start();
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,9 +11,10 @@ static void *allocate(const char *func, const char *file, int line, size_t size)
   void *ptr = nullptr;
   if (posix_memalign(&ptr, 64, size) == 0) return ptr;
   kaon_quda_check(
-      func, kaon_quda_refuse(KAON_ERR_MEMORY,
-                             "no %zu bytes of memory at %s:%d; use a smaller lattice or more ranks",
-                             size, file, line));
+      func,
+      kaon_quda_refuse(KAON_ERR_MEMORY,
+                       "cannot allocate %zu bytes (%s:%d); use a smaller lattice or more ranks",
+                       size, file, line));
   return nullptr;
 }
 
@@ -24,8 +25,8 @@ void *device_malloc_(const char *func, const char *file, int line, size_t size) 
   if (kaon_quda_on_device(QUDA_CUDA_FIELD_LOCATION))
     kaon_quda_check(
         func, kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                               "kaon's libquda has no pool of device memory, which %s:%d asks for; "
-                               "allocate by CUDA (PyQUDA: leave out use_malloc_quda)",
+                               "device memory of QUDA's pool is not offered (%s:%d); allocate it "
+                               "with CUDA (in PyQUDA leave out use_malloc_quda)",
                                file, line));
   return allocate(func, file, line, size);
 }

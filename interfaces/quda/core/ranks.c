@@ -36,15 +36,18 @@ static kaon_status create_on(MPI_Comm all, const kaon_quda_ranks *ranks, kaon_co
                             "there are %d ranks, but the grid %d x %d x %d x %d has %d; start as "
                             "many ranks as the grid has",
                             size, g[0], g[1], g[2], g[3], count(g));
-  int worst = number; /* every rank returns the same */
-  MPI_Allreduce(&number, &worst, 1, MPI_INT, MPI_MIN, all);
-  if (worst < 0)
+  int missing = number < 0; /* every rank returns the same */
+  MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT, MPI_SUM, all);
+  if (missing > 0)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "the application's map of coordinates to ranks leaves a rank out; it "
-                            "must give each of the %d ranks once",
-                            size);
+                            "the map of coordinates to ranks leaves out %d of %d ranks; it must "
+                            "give each of them once",
+                            missing, size);
   if (MPI_Comm_split(all, 0, number, &ordered) != MPI_SUCCESS)
-    return kaon_quda_refuse(KAON_ERR_COMM, "MPI_Comm_split failed on %d ranks", size);
+    return kaon_quda_refuse(KAON_ERR_COMM,
+                            "MPI_Comm_split failed on %d ranks; check the MPI installation and "
+                            "the communicator",
+                            size);
   const kaon_status status = kaon_context_create_ranks(NULL, &ordered, g, ctx);
   MPI_Comm_free(&ordered); /* the context has a copy */
   return status;

@@ -38,7 +38,9 @@ kaon_status kaon_quda_lattice(const int local[4], kaon_boundary boundary, kaon_l
   int extents[4], have[4];
   *lattice = NULL;
   if (state.ctx == NULL)
-    return kaon_quda_refuse(KAON_ERR_STATE, "initQuda() or qudaInit() must be called first");
+    return kaon_quda_refuse(KAON_ERR_STATE,
+                            "this function was called before initQuda(); call initQuda() (MILC: "
+                            "qudaInit()) first");
   for (int d = 0; d < 4; d++) {
     if (local[d] < 1 || local[d] % 2 != 0)
       return kaon_quda_refuse(KAON_ERR_ARGUMENT,
@@ -80,7 +82,7 @@ kaon_status kaon_quda_allocate(size_t bytes, void *pointer_to_pointer) {
   memcpy(pointer_to_pointer, &memory, sizeof memory);
   if (memory != NULL) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_MEMORY,
-                          "no %zu bytes of memory; use a smaller lattice or more ranks", bytes);
+                          "cannot allocate %zu bytes; use a smaller lattice or more ranks", bytes);
 }
 
 static int rank(void) {
@@ -95,19 +97,47 @@ static void quit(void) {
   exit(EXIT_FAILURE);
 }
 
+/* 1: the environment asks for calls that return after a failure. */
+static int returns(void) {
+  const char *on_error = getenv("KAON_QUDA_ON_ERROR");
+  if (on_error == NULL || strcmp(on_error, "return") == 0) return on_error != NULL;
+  if (rank() == 0)
+    fprintf(stderr, "kaon: KAON_QUDA_ON_ERROR is \"%s\"; set it to \"return\" or unset it\n",
+            on_error);
+  return 0;
+}
+
+/* The library's failures are those of all ranks. A refusal of the interface may be of this rank
+ * alone. The others then wait in a collective function of the library, or here: both begin with
+ * kaon_context_agree(), and fail too. Returns the status of all ranks, and 1 in *alike if all of
+ * them refused. */
+static kaon_status agree(kaon_status mine, int *alike) {
+  if (state.ctx == NULL) return mine;
+  const kaon_status status = kaon_context_agree(state.ctx, mine);
+  *alike = strcmp(kaon_last_error(state.ctx), kaon_status_text(status)) == 0; /* names no rank */
+  return status;
+}
+
 int kaon_quda_ended(const char *function, kaon_status status, int can_return) {
   char text[sizeof state.sentence];
-  const char *on_error = getenv("KAON_QUDA_ON_ERROR");
-  if (status == KAON_OK) {
-    state.sentence[0] = '\0';
-    return 1;
-  }
-  /* The rank comes last: asking for it replaces the library's sentence. */
-  snprintf(text, sizeof text, "%s",
-           state.sentence[0] != '\0' ? state.sentence : kaon_last_error(state.ctx));
+  const int own = status != KAON_OK && state.sentence[0] != '\0';
+  int alike = 1;
+  snprintf(text, sizeof text, "%s", own ? state.sentence : kaon_last_error(state.ctx));
   state.sentence[0] = '\0';
-  if (rank() == 0) fprintf(stderr, "kaon: %s: %s\n", function, text);
-  if (!can_return || on_error == NULL || strcmp(on_error, "return") != 0) quit();
+  const int mine = rank(); /* clears the library's sentence */
+  if (own || status == KAON_OK) {
+    const kaon_status all = agree(status, &alike);
+    if (all == KAON_OK) return 1;
+    if (!own) snprintf(text, sizeof text, "%s", kaon_last_error(state.ctx));
+  }
+  if (mine == 0)
+    fprintf(stderr, "kaon: %s: %s\n", function, text);
+  else if (own && !alike)
+    fprintf(stderr, "kaon: %s: rank %d: %s\n", function, mine, text);
+  if (returns() && can_return) return 0;
+  /* One rank's exit ends all of them: wait until each has printed. */
+  if (state.ctx != NULL) (void)kaon_context_agree(state.ctx, KAON_OK);
+  quit();
   return 0;
 }
 
@@ -136,8 +166,7 @@ kaon_status kaon_quda_precision(QudaPrecision precision, kaon_precision *kaon) {
   if (*kaon != KAON_HALF || precision == QUDA_HALF_PRECISION || precision == QUDA_QUARTER_PRECISION)
     return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                          "a precision has the value %d, but must be one of QUDA's (%d double, %d "
-                          "single, %d half)",
+                          "a precision is %d, but must be %d (double), %d (single) or %d (half)",
                           (int)precision, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION,
                           (int)QUDA_HALF_PRECISION);
 }
@@ -155,7 +184,8 @@ kaon_status kaon_quda_sum_ranks(double *number) {
   if (status != KAON_OK || info.ranks == 1) return status;
   status = kaon_quda_allocate(sizeof *all * (size_t)info.ranks, &all);
   if (status != KAON_OK) return status;
-  status = kaon_context_gather(state.ctx, number, 1, all);
+  status = kaon_context_agree(state.ctx, KAON_OK); /* another rank may have refused */
+  if (status == KAON_OK) status = kaon_context_gather(state.ctx, number, 1, all);
   *number = 0.0;
   for (int r = 0; r < info.ranks && status == KAON_OK; r++) *number += all[r];
   free(all);

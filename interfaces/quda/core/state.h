@@ -106,8 +106,9 @@ kaon_status kaon_quda_refuse(kaon_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Memory that the caller frees. Errors: MEMORY. */
 kaon_status kaon_quda_allocate(size_t bytes, void *pointer_to_pointer);
-/* Ends a call: nothing if the status is OK, and the result is then 1. Otherwise prints function and
- * sentence to standard error. The process then exits with status 1, unless the environment variable
+/* Ends a call on all ranks. If the status is OK on all of them, the result is 1. Otherwise prints
+ * function and sentence to standard error: on rank 0, and on each rank that has refused by itself.
+ * The process then exits with status 1, unless the environment variable
  * KAON_QUDA_ON_ERROR is "return" and the function has a way to tell of the failure
  * (`can_return`). The result is then 0. */
 int kaon_quda_ended(const char *function, kaon_status status, int can_return);

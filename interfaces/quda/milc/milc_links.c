@@ -31,10 +31,9 @@ static void observe(const char *function, int precision, const QudaMILCSiteArg_t
   QudaGaugeParam param;
   kaon_status status = describe(precision, arg, phase_in, &param);
   if (status == KAON_OK && dir != 3)
-    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                              "a Polyakov loop in direction %d was asked for; only 3 (time) is "
-                              "offered",
-                              dir);
+    status =
+        kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                         "the direction of the Polyakov loop is %d, but must be 3 (time)", dir);
   request->remove_staggered_phase = phase_in ? QUDA_BOOLEAN_TRUE : QUDA_BOOLEAN_FALSE;
   request->compute_plaquette = request->compute_polyakov_loop = QUDA_BOOLEAN_TRUE;
   if (status == KAON_OK) status = kaon_quda_load(links_of(arg), &param);

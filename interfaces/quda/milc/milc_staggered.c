@@ -13,8 +13,6 @@
 static kaon_status take_links(const void *array, QudaLinkType type, int precision, int fresh) {
   QudaGaugeParam param;
   kaon_status status = kaon_quda_milc_links(precision, &param);
-  if (status == KAON_OK && array == NULL)
-    status = kaon_quda_refuse(KAON_ERR_ARGUMENT, "the fat links are NULL");
   if (status != KAON_OK) return status;
   param.type = type;
   param.t_boundary = QUDA_ANTI_PERIODIC_T;
@@ -52,10 +50,10 @@ static kaon_status begin(int external, int internal, const QudaInvertArgs_t *arg
   return status;
 }
 
-/* The half of an array of all sites. */
+/* The half of an array of all sites; NULL if the array is. */
 static void *half_of(void *array, QudaParity parity, const QudaInvertParam *param) {
   const size_t half = 6 * (size_t)param->cpu_prec * kaon_quda_sites(kaon_quda()->local) / 2;
-  return (char *)array + (parity == QUDA_ODD_PARITY ? half : 0);
+  return array == NULL ? NULL : (char *)array + (parity == QUDA_ODD_PARITY ? half : 0);
 }
 
 /* ---- solves ---- */
@@ -133,6 +131,9 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
   if (status == KAON_OK)
     status = begin(external_precision, precision, &inv_args, inv_args.mixed_precision, milc_fatlink,
                    milc_longlink, *num_iters, &param);
+  for (int i = num_offsets - 1; i >= 0 && status == KAON_OK; i--)
+    if (i == 0 || target_residual[i] != 0 || target_fermilab_residual[i] != 0)
+      status = kaon_quda_milc_targets(&param, target_residual[i], target_fermilab_residual[i]);
   *num_iters = -1;
   for (int i = 0; i < num_offsets; i++) final_residual[i] = final_fermilab_residual[i] = NAN;
   if (!kaon_quda_ended(__func__, status, 1)) return;
@@ -145,7 +146,8 @@ void qudaMultishiftInvert(int external_precision, int precision, int num_offsets
     param.tol_offset[i] = target_residual[i];
     param.tol_hq_offset[i] = target_fermilab_residual[i];
   }
-  param.tol = target_residual[0];
+  param.residual_type = QUDA_L2_RELATIVE_RESIDUAL;
+  if (param.tol == 0) param.tol = param.tol_hq; /* the Fermilab target is checked afterwards */
   invertMultiShiftQuda(x, b, &param);
   *num_iters = param.iter;
   for (int i = 0; i < num_offsets; i++) {
@@ -173,9 +175,10 @@ void qudaDslash(int external_precision, int quda_precision, QudaInvertArgs_t inv
 /* ---- multigrid ---- */
 
 static kaon_status no_multigrid(void) {
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "kaon has no multigrid for staggered quarks; choose the solver CG in "
-                          "MILC's input (inv_type CG or UML)");
+  return kaon_quda_refuse(
+      KAON_ERR_UNSUPPORTED,
+      "multigrid is not offered for staggered quarks; choose the solver CG in "
+      "MILC's input (inv_type CG or UML), or build MILC without WANT_MULTIGRID");
 }
 
 void *qudaMultigridCreate(int external_precision, int quda_precision, double mass,

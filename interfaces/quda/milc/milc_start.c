@@ -11,6 +11,19 @@ void qudaSetMPICommHandle(void *mycomm) {
   kaon_quda_keep_communicator(mycomm);
 }
 
+/* A second call with the same lattice changes nothing. */
+static kaon_status check_lattice(const int *other) {
+  const kaon_quda_state *state = kaon_quda();
+  int have[4];
+  for (int d = 0; d < 4; d++) have[d] = state->local[d] * state->ranks.grid[d];
+  if (have[0] == 0 || memcmp(have, other, sizeof have) == 0) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                          "a lattice of %d x %d x %d x %d sites is in use, but this call has %d x "
+                          "%d x %d x %d; call qudaFinalize() and qudaInit() between two lattices",
+                          have[0], have[1], have[2], have[3], other[0], other[1], other[2],
+                          other[3]);
+}
+
 static kaon_status set_layout(const QudaLayout_t *layout) {
   static const int one[4] = {1, 1, 1, 1};
   kaon_quda_state *state = kaon_quda();
@@ -21,6 +34,8 @@ static kaon_status set_layout(const QudaLayout_t *layout) {
                               "%d ranks cannot divide %d sites in direction %d into parts with an "
                               "even number of sites; choose another lattice or grid of ranks",
                               ranks[d], layout->latsize[d], d);
+  const kaon_status status = check_lattice(layout->latsize);
+  if (status != KAON_OK) return status;
   if (state->ctx == NULL) {
     memcpy(state->ranks.grid, ranks, sizeof state->ranks.grid);
     state->ranks.rank_of = NULL; /* x runs fastest */
@@ -34,8 +49,8 @@ void qudaSetLayout(QudaLayout_t layout) {
 }
 
 void qudaInit(QudaInitArgs_t input) {
-  if (kaon_quda()->ctx != NULL && kaon_quda()->local[0] > 0) return;
-  kaon_quda()->verbosity = input.verbosity;
+  if (kaon_quda()->ctx == NULL || kaon_quda()->local[0] == 0)
+    kaon_quda()->verbosity = input.verbosity;
   kaon_quda_check(__func__, set_layout(&input.layout));
 }
 
@@ -52,7 +67,8 @@ void qudaHisqParamsInit(QudaHisqParams_t hisq_params) {
 
 void *qudaAllocatePinned(size_t bytes) {
   void *memory;
-  kaon_quda_ended(__func__, kaon_quda_allocate(bytes, &memory), 1);
+  const kaon_status status = kaon_quda_allocate(bytes, &memory);
+  if (status != KAON_OK) kaon_quda_ended(__func__, status, 1); /* ranks need not call it alike */
   return memory;
 }
 
@@ -73,7 +89,8 @@ void qudaFreeManaged(void *ptr) {
 static kaon_status precision_of(const char *name, int number, QudaPrecision *precision) {
   *precision = number == 2 ? QUDA_DOUBLE_PRECISION : QUDA_SINGLE_PRECISION;
   if (kaon_quda()->local[0] == 0)
-    return kaon_quda_refuse(KAON_ERR_STATE, "qudaInit() must be called first");
+    return kaon_quda_refuse(KAON_ERR_STATE,
+                            "this function was called before qudaInit(); call qudaInit() first");
   if (number == 1 || number == 2) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT, "%s is %d, but must be 1 (single) or 2 (double)", name,
                           number);
@@ -111,10 +128,10 @@ kaon_status kaon_quda_milc_targets(QudaInvertParam *param, double target, double
   param->tol_hq = fermilab;
   param->residual_type = (QudaResidualType)((target > 0 ? QUDA_L2_RELATIVE_RESIDUAL : 0) |
                                             (fermilab > 0 ? QUDA_HEAVY_QUARK_RESIDUAL : 0));
-  if (target > 0 || fermilab > 0) return KAON_OK;
+  if (target >= 0 && fermilab >= 0 && target + fermilab > 0) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                          "target_residual is %g and target_fermilab_residual %g; one of them must "
-                          "be above 0",
+                          "target_residual is %g and target_fermilab_residual %g, but one must be "
+                          "above 0 and none below it",
                           target, fermilab);
 }
 
@@ -124,6 +141,7 @@ uint64_t kaon_quda_milc_digest(const void *array, QudaPrecision precision, int s
                                uint64_t more) {
   enum { LANES = 8, SAMPLES = 4096 / LANES }; /* lanes hide the latency of the multiplication */
   const uint64_t odd = 0x9e3779b97f4a7c15u;
+  if (array == NULL) return 0;
   const size_t groups = 72 * kaon_quda_sites(kaon_quda()->local) * (size_t)precision / 8 / LANES;
   size_t step = sample && groups > SAMPLES ? groups / SAMPLES | 1 : 1;
   if (step % 3 == 0) step += 2; /* a site has 9 groups, or half as many: take all parts of sites */
@@ -147,7 +165,7 @@ kaon_status kaon_quda_milc_any(int mine, int *any) {
 kaon_status kaon_quda_milc_load(const void *array, const QudaGaugeParam *param, uint64_t digest,
                                 int fresh) {
   kaon_quda_links *links = &kaon_quda()->links[param->type];
-  kaon_status status = kaon_quda_milc_any(fresh || digest != links->digest, &fresh);
+  kaon_status status = kaon_quda_milc_any(fresh || digest == 0 || digest != links->digest, &fresh);
   if (status == KAON_OK && fresh) status = kaon_quda_load(array, param);
   if (status == KAON_OK) links->digest = digest;
   return status;

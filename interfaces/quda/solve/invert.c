@@ -341,7 +341,7 @@ static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam
   speak(outside);
   if (kaon_quda_ended(function, status, 1)) return;
   param->iter = -1;
-  for (int k = 0; k < columns && k < QUDA_MAX_MULTI_SRC; k++)
+  for (int k = 0; k == 0 || (k < columns && k < QUDA_MAX_MULTI_SRC); k++)
     param->true_res[k] = param->true_res_hq[k] = NAN;
 }
 
@@ -439,6 +439,6 @@ void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
   speak(outside);
   if (kaon_quda_ended(__func__, status, 1)) return;
   param->iter = -1;
-  for (int i = 0; i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT; i++)
+  for (int i = 0; i == 0 || (i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT); i++)
     param->true_res_offset[i] = param->true_res_hq_offset[i] = NAN;
 }
