@@ -56,6 +56,13 @@ static void test_half_arrays_take_guesses(void **state) {
       solve_case_deviation(1, y, b + half, half) * solve_case_norm(b + half, half);
   test_below("|A x - b|", absolute, 1.2e-6);
   assert_true(absolute > 1e-9); /* it stopped early */
+  /* with both norms the stricter counts: of a source below 1 the relative one */
+  const double norm = solve_case_norm(b + half, half);
+  for (size_t i = 0; i < half; i++) b[half + i] *= 1e-3 / norm;
+  param.residual_type = QUDA_L2_RELATIVE_RESIDUAL | QUDA_L2_ABSOLUTE_RESIDUAL;
+  invertQuda(x + half, b + half, &param);
+  MatQuda(y, x + half, &param);
+  test_below("|A x - b| / |b|", solve_case_deviation(1, y, b + half, half), 1.2e-6);
   param.residual_type = QUDA_L2_RELATIVE_RESIDUAL | QUDA_HEAVY_QUARK_RESIDUAL;
   param.tol = 1e-2;
   param.tol_hq = 1e-7;
@@ -207,6 +214,100 @@ static void test_earlier_solutions_are_guesses(void **state) {
   free(b), free(x);
 }
 
+/* ---- other links ---- */
+
+static void expect_term(double *in, double *out, const double *expected, size_t reals) {
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  cloverQuda(out, in, &param, QUDA_EVEN_PARITY, 0);
+  test_below("the term against the former one", solve_case_deviation(1, out, expected, reals),
+             3e-14);
+}
+
+/* Until loadCloverQuda() is called again, the term is that of the links that it saw. */
+static void test_clover_term_stays_when_links_change(void **state) {
+  const size_t half = c.sites * CASE_SPINOR / 2;
+  double *in = solve_case_array(half, 4), *out = solve_case_array(half, 0),
+         *expected = solve_case_array(half, 0);
+  QudaInvertParam param = solve_case_invert(QUDA_CLOVER_WILSON_DSLASH);
+  QudaGaugeParam periodic = solve_case_gauge(&c);
+  (void)state;
+  periodic.t_boundary = QUDA_PERIODIC_T;
+  for (int freed = 0; freed < 2; freed++) {
+    solve_case_load(&c);
+    solve_case_clover();
+    cloverQuda(expected, in, &param, QUDA_EVEN_PARITY, 0);
+    solve_case_fold(&c);
+    loadGaugeQuda(c.links, &periodic);
+    expect_term(in, out, expected, half);
+    if (freed) freeGaugeQuda();
+    solve_case_links(&c, LINK_EPS, LINK_SEED + 1);
+    solve_case_load(&c);
+    expect_term(in, out, expected, half);
+    solve_case_links(&c, LINK_EPS, LINK_SEED);
+    solve_case_load(&c);
+    expect_term(in, out, expected, half);
+  }
+  free(in), free(out), free(expected);
+}
+
+/* Links above 1 do not fit half precision: single takes its place. */
+static void test_large_links_run_in_single(void **state) {
+  const size_t reals = c.sites * CASE_SPINOR;
+  double *b = solve_case_array(reals, 4), *x = solve_case_array(reals, 0);
+  QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
+  (void)state;
+  for (int mu = 0; mu < 4; mu++)
+    for (size_t i = 0; i < c.sites * CASE_MATRIX; i++) c.links[mu][i] *= 1.3;
+  solve_case_load(&c);
+  param.kappa = 0.08;
+  param.verbosity = QUDA_SUMMARIZE;
+  param.cuda_prec_sloppy = QUDA_HALF_PRECISION;
+  invertQuda(x, b, &param);
+  assert_true(param.true_res[0] <= 1.1e-10);
+  solve_case_links(&c, LINK_EPS, LINK_SEED);
+  free(b), free(x);
+}
+
+/* On one parity - D D of mass 0 is solved. The links need staggered phases, or the flag of them. */
+static void test_staggered_mass_may_be_zero(void **state) {
+  const size_t half = c.sites * CASE_COLOUR / 2;
+  double *b = solve_case_array(half, 4), *x = solve_case_array(half, 0),
+         *y = solve_case_array(half, 0);
+  QudaInvertParam param = solve_case_invert(QUDA_STAGGERED_DSLASH);
+  QudaGaugeParam links = solve_case_gauge(&c);
+  (void)state;
+  links.staggered_phase_applied = 1;
+  loadGaugeQuda(c.links, &links);
+  param.mass = 0;
+  param.mass_normalization = QUDA_MASS_NORMALIZATION;
+  param.solution_type = QUDA_MATPC_SOLUTION;
+  invertQuda(x, b, &param);
+  assert_true(param.true_res[0] <= 1.1e-10);
+  MatQuda(y, x, &param);
+  test_below("|D D x + b| / |b|", solve_case_deviation(1, y, b, half), 1.2e-10);
+  param.mass = 0.1;
+  param.num_offset = 1;
+  param.tol_offset[0] = 1e-10;
+  memset(x, 0, half * sizeof *x);
+  invertMultiShiftQuda((void **)&x, b, &param); /* offset 0 */
+  param.mass = 0;
+  MatQuda(y, x, &param);
+  test_below("|D D x + b| / |b|, shift", solve_case_deviation(1, y, b, half), 1.2e-10);
+  setenv("KAON_QUDA_ON_ERROR", "return", 1);
+  param.offset[0] = -0.1;
+  invertMultiShiftQuda((void **)&x, b, &param);
+  assert_true(param.iter == -1 && param.secs > 0 && isnan(param.true_res_hq_offset[0]));
+  param.mass_normalization = QUDA_KAPPA_NORMALIZATION; /* divides by the mass */
+  invertQuda(x, b, &param);
+  assert_int_equal(param.iter, -1);
+  param.mass_normalization = QUDA_MASS_NORMALIZATION;
+  solve_case_load(&c);
+  invertQuda(x, b, &param);
+  assert_int_equal(param.iter, -1);
+  unsetenv("KAON_QUDA_ON_ERROR");
+  free(b), free(x), free(y);
+}
+
 /* ---- refusals ---- */
 
 static void spoil(QudaInvertParam *param, int how) {
@@ -235,7 +336,28 @@ static void spoil(QudaInvertParam *param, int how) {
     case 7:
       param->mass_normalization = QUDA_INVALID_NORMALIZATION;
       break;
+    case 8:
+      param->tol = NAN;
+      break;
     case 9:
+      param->tol = 2;
+      break;
+    case 10:
+      param->residual_type = QUDA_HEAVY_QUARK_RESIDUAL, param->tol_hq = NAN;
+      break;
+    case 11:
+      param->residual_type = 0;
+      break;
+    case 12:
+      param->dagger = QUDA_DAG_INVALID;
+      break;
+    case 13:
+      param->dslash_type = QUDA_TWISTED_MASS_DSLASH, param->twist_flavor = QUDA_TWIST_NO;
+      break;
+    case 14:
+      param->dslash_type = QUDA_DOMAIN_WALL_4D_DSLASH, param->m5 = -5;
+      break;
+    case 15:
       param->num_src = 0;
       break;
     default:
@@ -250,14 +372,14 @@ static void test_refusals_leave_the_client_alive(void **state) {
   (void)state;
   solve_case_load(&c);
   setenv("KAON_QUDA_ON_ERROR", "return", 1);
-  for (int how = 0; how < 10; how++) {
+  for (int how = 0; how < 17; how++) {
     QudaInvertParam param = solve_case_invert(QUDA_WILSON_DSLASH);
     spoil(&param, how);
     param.iter = 5;
-    param.true_res[0] = 0;
+    param.true_res[0] = param.secs = 0;
     invertMultiSrcQuda((void **)&x, (void **)&b, &param);
     assert_int_equal(param.iter, -1);
-    assert_true(isnan(param.true_res[0]));
+    assert_true(isnan(param.true_res[0]) && param.secs > 0);
   }
   unsetenv("KAON_QUDA_ON_ERROR");
   assert_true(solve_case_norm(x, reals) == 0);
@@ -274,6 +396,9 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_phases_are_a_boundary),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client),
                                      cmocka_unit_test(test_earlier_solutions_are_guesses),
+                                     cmocka_unit_test(test_clover_term_stays_when_links_change),
+                                     cmocka_unit_test(test_large_links_run_in_single),
+                                     cmocka_unit_test(test_staggered_mass_may_be_zero),
                                      cmocka_unit_test(test_refusals_leave_the_client_alive)};
   const int failed = test_main(tests, open_case, close_case);
 #ifdef KAON_QUDA_MPI

@@ -301,6 +301,7 @@ static double solve_and_apply(QudaInvertParam *param, int s, int i, double *cons
   param->solution_type = systems[s].solution;
   param->solve_type = systems[s].solve[i];
   param->inv_type = inverters[calls % 3];
+  param->gcrNkrylov = 100; /* more than GCR has */
   param->mass_normalization = calls++ / 3 % 3;
   const size_t reals = c.sites * CASE_SPINOR * (size_t)param->Ls / (systems[s].pc ? 2 : 1);
   invertQuda(x, b, param);

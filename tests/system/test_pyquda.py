@@ -17,12 +17,13 @@ import json, sys
 from pyquda_utils import core, io
 core.init([1, 1, 1, 1], LATTICE, backend="numpy", resource_path=".")
 links, lattice = io.readQIOGauge("links.lime"), core.LatticeInfo(LATTICE, -1, 1.0)
-def pion(dirac, invert, together):
+def pion(dirac, invert, together, links=links):
     with dirac.useGauge(links):
         x = invert(dirac, "point", [0, 0, 0, 0], mrhs=together).data
     return (abs(x) ** 2).sum(axis=tuple(i for i in range(x.ndim) if i != 1)).tolist()
 m = 1 / (2 * KAPPA) - 4
 json.dump({"wilson": pion(core.getWilson(lattice, m, 1e-12, 1000), core.invert, 12),
+           "free": pion(core.getWilson(lattice, 0.1, 1e-12, 1000), core.invert, 12, core.LatticeGauge(lattice)),
            "clover": pion(core.getClover(lattice, m, 1e-12, 1000, 1.0, CSW, CSW), core.invert, 1),
            "hisq": pion(core.getHISQ(lattice, MASS, 1e-12, 1000, 0.0), core.invertStaggered, 3)}, sys.stderr)
 """
@@ -46,7 +47,7 @@ class PyQuda(system.Case):
         return python
 
     def kaon_pion(self, *quark):
-        self.succeeds("invert", "--gauge", "links.lime", *quark, "--tol", "1e-12", "--report", "report.json")
+        self.succeeds("invert", *quark, "--tol", "1e-12", "--report", "report.json")
         with open(self.path("report.json")) as report:
             return json.load(report)["pion"]
 
@@ -59,9 +60,12 @@ class PyQuda(system.Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         pions = json.loads(done.stderr[done.stderr.index("{"):])
         mass_normalisation = (2 * KAPPA) ** 2
-        for quark, factor, options in (("wilson", mass_normalisation, ["--action", "wilson", "--kappa", KAPPA]),
-                                       ("clover", mass_normalisation, ["--action", "clover", "--kappa", KAPPA, "--csw", CSW]),
-                                       ("hisq", 1, ["--action", "hisq", "--mass", MASS])):
+        links = ["--gauge", "links.lime"]
+        for quark, factor, options in (("wilson", mass_normalisation, [*links, "--action", "wilson", "--kappa", KAPPA]),
+                                       # free quarks are hard in half precision, PyQUDA's default
+                                       ("free", 1 / 8.2**2 * 4, ["--gauge", "unit", "--lattice", *LATTICE, "--action", "wilson", "--mass", 0.1]),
+                                       ("clover", mass_normalisation, [*links, "--action", "clover", "--kappa", KAPPA, "--csw", CSW]),
+                                       ("hisq", 1, [*links, "--action", "hisq", "--mass", MASS])):
             expected = self.kaon_pion(*options)
             self.assertEqual(len(pions[quark]), len(expected))
             for t, (got, wanted) in enumerate(zip(pions[quark], expected)):

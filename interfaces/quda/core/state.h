@@ -35,7 +35,9 @@ typedef struct kaon_quda_clover {
   double *term; /* 72 reals a site, even sites first (kaon_dirac_create_clover(), KAON_ORDER_MILC).
                    NULL: made from the Wilson links, with the product kappa csw of
                    param.clover_coeff */
-  uint64_t digest; /* as that of links */
+  uint64_t digest;        /* as that of links */
+  kaon_quda_links former; /* those that a term is of that is still to be made, where others came in
+                             their place */
 } kaon_quda_clover;
 
 /* What an operator is made of. Equal members mean the same operator. */

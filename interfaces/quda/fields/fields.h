@@ -9,10 +9,23 @@
 kaon_status kaon_quda_loaded(QudaLinkType type, const kaon_quda_links **links);
 kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover);
 
+/* Ends the process if an argument of the client's call that must not be NULL is. */
+#define KAON_QUDA_NEED(argument) \
+  ((argument) != NULL            \
+       ? (void)0                 \
+       : kaon_quda_check(        \
+             __func__,           \
+             kaon_quda_refuse(KAON_ERR_ARGUMENT, "%s is NULL; pass a pointer to it", #argument)))
+
 /* loadGaugeQuda() and loadCloverQuda() for calls that have an error of their own. After a failure
  * nothing of this type is loaded. Errors: ARGUMENT, STATE, UNSUPPORTED, NOT_FINITE, MEMORY. */
 kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);
 kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param);
+
+/* A clover term belongs to the links that it was loaded with. This must be called before they change:
+ * keeps them, if the term is still to be made of them. `move` 1: the links go away, so that they need
+ * not be copied; `links` then has none. Errors: MEMORY. */
+kaon_status kaon_quda_clover_keeps(kaon_quda_links *links, int move);
 
 /* A field of 18 reals in double for a client's links. */
 kaon_status kaon_quda_make_links(kaon_lattice *lattice, kaon_gauge **links);

@@ -31,8 +31,8 @@ static kaon_status measure(int remove_phases, kaon_observables *observables) {
       (!param->staggered_phase_applied || param->staggered_phase_type != QUDA_STAGGERED_PHASE_MILC))
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
                             "remove_staggered_phase is set, but the links were loaded with "
-                            "staggered_phase_applied = %d and staggered_phase_type = %d; 1 and %d "
-                            "(MILC) can be removed",
+                            "staggered_phase_applied = %d and staggered_phase_type = %d; load them "
+                            "with 1 and %d (MILC), or set remove_staggered_phase to 0",
                             param->staggered_phase_applied, (int)param->staggered_phase_type,
                             (int)QUDA_STAGGERED_PHASE_MILC);
   *observables = (kaon_observables)KAON_OBSERVABLES_INIT;
@@ -53,7 +53,9 @@ static kaon_status check_request(const QudaGaugeObservableParam *param) {
   if (param->compute_qcharge_density == QUDA_BOOLEAN_TRUE) name = "compute_qcharge_density";
   if (name == NULL) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "%s is set; plaquette, Polyakov loop and charge are offered", name);
+                          "%s is set, but only the plaquette, the Polyakov loop and the charge are "
+                          "offered; set it to 0",
+                          name);
 }
 
 /* A plaquette is a third of the trace, a Polyakov loop the whole trace. */
@@ -70,7 +72,8 @@ static kaon_status observe(QudaGaugeObservableParam *param) {
   if (param->compute_qcharge != QUDA_BOOLEAN_TRUE) return KAON_OK;
   param->qcharge = o.charge;
   for (int i = 0; i < 3; i++) param->energy[i] = NAN;
-  kaon_quda_print(QUDA_VERBOSE, "kaon: the energy of links is not offered; it is NaN");
+  kaon_quda_print(QUDA_VERBOSE,
+                  "kaon: the energy of the links is not computed and returned as NaN");
   return KAON_OK;
 }
 
@@ -88,8 +91,8 @@ void polyakovLoopQuda(double ploop[2], int dir) {
   QudaGaugeObservableParam request = {.compute_polyakov_loop = QUDA_BOOLEAN_TRUE};
   if (dir != 3)
     kaon_quda_check(__func__, kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                                               "a Polyakov loop in direction %d was asked for; "
-                                               "only 3 (time) is offered",
+                                               "the Polyakov loop's direction is %d, but must "
+                                               "be 3 (time)",
                                                dir));
   gaugeObservablesQuda(&request);
   memcpy(ploop, request.ploop, sizeof request.ploop);
@@ -126,13 +129,17 @@ static double phase(const int x[4], int mu, const int extents[4], const QudaGaug
 static kaon_status toggle(kaon_gauge *links, const QudaGaugeParam *param) {
   int known = 0;
   for (int i = 0; i < PHASES; i++) known |= phases[i].type == param->staggered_phase_type;
-  if (known && param->i_mu == 0.0) return kaon_quda_multiply_links(links, param, phase);
+  if (known && param->i_mu != 0.0)
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "i_mu is %g, but must be 0: an imaginary chemical potential is not "
+                            "offered",
+                            param->i_mu);
+  if (known) return kaon_quda_multiply_links(links, param, phase);
   return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "staggered_phase_type is %d and i_mu is %g, but must be %d (MILC), %d "
-                          "(CHROMA) or %d (TIFR), and 0",
-                          (int)param->staggered_phase_type, param->i_mu,
-                          (int)QUDA_STAGGERED_PHASE_MILC, (int)QUDA_STAGGERED_PHASE_CHROMA,
-                          (int)QUDA_STAGGERED_PHASE_TIFR);
+                          "staggered_phase_type is %d, but must be %d (MILC), %d (CHROMA) or %d "
+                          "(TIFR)",
+                          (int)param->staggered_phase_type, (int)QUDA_STAGGERED_PHASE_MILC,
+                          (int)QUDA_STAGGERED_PHASE_CHROMA, (int)QUDA_STAGGERED_PHASE_TIFR);
 }
 
 /* Changes the links of an array. */
@@ -142,7 +149,9 @@ static kaon_status change(void *array, const QudaGaugeParam *param,
   kaon_gauge *links = NULL;
   if (param->use_resident_gauge)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "use_resident_gauge is set, but links of an array alone are changed");
+                            "use_resident_gauge is %d, but must be 0: this function changes an "
+                            "array of the application",
+                            param->use_resident_gauge);
   kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
   if (status == KAON_OK) status = kaon_quda_make_links(lattice, &links);
   if (status == KAON_OK) status = kaon_quda_import_links(links, array, param, NULL);
@@ -268,12 +277,18 @@ static kaon_status add_actions(const void *array, const QudaGaugeParam *param, d
   const int in_sites = param->gauge_order == QUDA_MILC_SITE_GAUGE_ORDER;
   const size_t stride = in_sites ? param->site_size : (separate ? 1 : 4) * link;
   kaon_lattice *lattice = NULL;
-  if ((!separate && !in_sites && param->gauge_order != QUDA_MILC_GAUGE_ORDER) ||
-      param->use_resident_mom || kaon_quda_on_device(param->location))
+  if (!separate && !in_sites && param->gauge_order != QUDA_MILC_GAUGE_ORDER)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "momenta are taken from arrays in host memory alone, in the orders "
-                            "QDP, MILC and MILC_SITE; gauge_order is %d, use_resident_mom is %d",
-                            (int)param->gauge_order, param->use_resident_mom);
+                            "gauge_order of the momenta is %d, but must be %d (QDP), %d (MILC) or "
+                            "%d (MILC_SITE)",
+                            (int)param->gauge_order, (int)QUDA_QDP_GAUGE_ORDER,
+                            (int)QUDA_MILC_GAUGE_ORDER, (int)QUDA_MILC_SITE_GAUGE_ORDER);
+  if (param->use_resident_mom || kaon_quda_on_device(param->location))
+    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                            "use_resident_mom is %d and location %d, but must be 0 and %d (host "
+                            "memory)",
+                            param->use_resident_mom, (int)param->location,
+                            (int)QUDA_CPU_FIELD_LOCATION);
   const kaon_status status = kaon_quda_lattice(param->X, KAON_PERIODIC, &lattice);
   if (status != KAON_OK) return status;
   *action = 0.0;

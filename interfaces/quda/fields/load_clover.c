@@ -12,12 +12,6 @@
 
 enum { REALS = 72, BLOCK = 36, ROWS = 6, SPINOR = 24 };
 
-kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover) {
-  *clover = &kaon_quda()->clover;
-  if ((*clover)->of != NULL) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_STATE, "no clover term is loaded; call loadCloverQuda() first");
-}
-
 /* ---- orders ---- */
 
 /* A client's array. In the order QDPJIT it is two pointers, to the elements below the diagonal and
@@ -83,21 +77,22 @@ static kaon_status check(const QudaInvertParam *param, int handed_over, int retu
   if (!handed_over && !returned) return KAON_OK;
   if (param->clover_cpu_prec != QUDA_DOUBLE_PRECISION &&
       param->clover_cpu_prec != QUDA_SINGLE_PRECISION)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "clover_cpu_prec is %d, but must be %d or %d",
-                            (int)param->clover_cpu_prec, (int)QUDA_DOUBLE_PRECISION,
-                            (int)QUDA_SINGLE_PRECISION);
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "clover_cpu_prec is %d, but must be %d (double) or %d (single)",
+        (int)param->clover_cpu_prec, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
   if (order < QUDA_PACKED_CLOVER_ORDER || order > QUDA_BQCD_CLOVER_ORDER ||
       (returned && order != QUDA_PACKED_CLOVER_ORDER))
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "clover_order is %d; %d (PACKED), %d (QDPJIT) and %d (BQCD) can be "
-                            "taken, and %d be returned",
-                            (int)order, (int)QUDA_PACKED_CLOVER_ORDER,
-                            (int)QUDA_QDPJIT_CLOVER_ORDER, (int)QUDA_BQCD_CLOVER_ORDER,
-                            (int)QUDA_PACKED_CLOVER_ORDER);
+    return kaon_quda_refuse(
+        KAON_ERR_UNSUPPORTED,
+        "clover_order is %d, but must be %d (PACKED), %d (QDPJIT) or %d (BQCD); "
+        "returned terms need %d (PACKED)",
+        (int)order, (int)QUDA_PACKED_CLOVER_ORDER, (int)QUDA_QDPJIT_CLOVER_ORDER,
+        (int)QUDA_BQCD_CLOVER_ORDER, (int)QUDA_PACKED_CLOVER_ORDER);
   if (kaon_quda_on_device(param->clover_location))
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "the clover term is in memory of a device, but is taken from host "
-                            "memory alone");
+                            "the clover term is in GPU memory; copy it to host memory and set "
+                            "clover_location to %d",
+                            (int)QUDA_CPU_FIELD_LOCATION);
   return KAON_OK;
 }
 
@@ -190,6 +185,69 @@ static kaon_status compute(const kaon_quda_links *links, double coefficient, dou
   return status;
 }
 
+/* ---- the term of links that changed ---- */
+
+kaon_status kaon_quda_clover_keeps(kaon_quda_links *links, int move) {
+  kaon_quda_clover *clover = &kaon_quda()->clover;
+  kaon_quda_links *former = &clover->former;
+  if (former->gauge != NULL || links->gauge == NULL || clover->of != links->gauge ||
+      clover->term != NULL)
+    return KAON_OK;
+  *former = *links;
+  if (move) {
+    kaon_quda_forget(links->gauge);
+    memset(links, 0, sizeof *links);
+    return KAON_OK;
+  }
+  former->gauge = NULL;
+  kaon_status status = kaon_quda_make_links(links->lattice, &former->gauge);
+  if (status == KAON_OK) status = kaon_gauge_copy(former->gauge, links->gauge);
+  if (status != KAON_OK) kaon_gauge_destroy(&former->gauge);
+  return status;
+}
+
+/* Sets *other to 1 if the links differ by more than the rounding of the client's precision. */
+static kaon_status compare(const kaon_quda_links *a, const kaon_quda_links *b, int *other) {
+  const size_t bytes = 72 * sizeof(double) * kaon_quda_sites(a->param.X);
+  const int single =
+      a->param.cpu_prec == QUDA_SINGLE_PRECISION || b->param.cpu_prec == QUDA_SINGLE_PRECISION;
+  double *u[2] = {NULL, NULL}, different = 0;
+  kaon_status status = kaon_quda_allocate(bytes, &u[0]);
+  if (status == KAON_OK) status = kaon_quda_allocate(bytes, &u[1]);
+  for (int i = 0; i < 2 && status == KAON_OK; i++)
+    status = kaon_gauge_export(i == 0 ? a->gauge : b->gauge, KAON_ORDER_NATURAL, KAON_DOUBLE,
+                               (void *const[]){u[i]});
+  for (size_t i = 0; i < bytes / sizeof(double) && status == KAON_OK; i++)
+    if (!(fabs(u[0][i] - u[1][i]) <= (single ? 1e-5 : 1e-12))) different = 1;
+  if (status == KAON_OK) status = kaon_quda_sum_ranks(&different);
+  free(u[0]);
+  free(u[1]);
+  *other = different > 0;
+  return status;
+}
+
+/* The loaded links replace those that the term was loaded with: if they are the same but for signs
+ * and factors, the operator makes the term from them, else the term is made here. */
+static kaon_status settle(kaon_quda_clover *clover) {
+  const kaon_quda_links *links = &kaon_quda()->links[QUDA_WILSON_LINKS];
+  int other = 1;
+  kaon_status status = KAON_OK;
+  if (clover->former.gauge == NULL) return KAON_OK;
+  if (links->gauge != NULL) status = compare(&clover->former, links, &other);
+  if (status == KAON_OK && other)
+    status = compute(&clover->former, clover->param.clover_coeff, &clover->term);
+  if (status != KAON_OK) return status;
+  clover->of = links->gauge != NULL ? links->gauge : clover->of;
+  kaon_gauge_destroy(&clover->former.gauge);
+  return KAON_OK;
+}
+
+kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover) {
+  *clover = &kaon_quda()->clover;
+  if ((*clover)->of != NULL) return settle(&kaon_quda()->clover);
+  return kaon_quda_refuse(KAON_ERR_STATE, "no clover term is loaded; call loadCloverQuda() first");
+}
+
 /* ---- what is handed back ---- */
 
 /* Gauss and Jordan's inverse of a Hermitian positive block, in place: a[row][column][re, im]. */
@@ -231,8 +289,9 @@ static kaon_status hand_back(const kaon_quda_links *links, void *clover, void *i
                              const QudaInvertParam *param) {
   const size_t sites = sites_of(links);
   if ((param->return_clover && clover == NULL) || (param->return_clover_inverse && inverse == NULL))
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "return_clover or return_clover_inverse is set, but its array is NULL");
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "%s is set, but its array is NULL; pass an array or set it to 0",
+        param->return_clover && clover == NULL ? "return_clover" : "return_clover_inverse");
   if (param->return_clover) give(kaon_quda()->clover.term, clover, param->clover_cpu_prec, sites);
   if (!param->return_clover_inverse) return KAON_OK;
   double *copy = NULL;
@@ -283,8 +342,7 @@ kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *
   kaon_quda_forget(links->gauge);
   loaded->of = links->gauge;
   const client c = {clover, param->clover_order, param->clover_cpu_prec, sites_of(links)};
-  /* The operator makes the term from links in SU(3), also if these are loaded again with another
-   * boundary. Of other links it is kept. */
+  /* The operator makes the term from links in SU(3). Of other links it is made here. */
   if (!computed)
     status = take_over(&c, &loaded->term);
   else if (returned || !links->special_unitary || links->anisotropy != 1.0)
@@ -297,6 +355,7 @@ kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *
 }
 
 void loadCloverQuda(void *h_clover, void *h_clovinv, QudaInvertParam *inv_param) {
+  KAON_QUDA_NEED(inv_param);
   kaon_quda_check(__func__, kaon_quda_load_clover(h_clover, h_clovinv, inv_param));
 }
 
@@ -307,6 +366,7 @@ void createCloverQuda(QudaInvertParam *param) {
 void freeCloverQuda(void) {
   kaon_quda_clover *loaded = &kaon_quda()->clover;
   if (loaded->of != NULL) kaon_quda_forget(loaded->of);
+  kaon_gauge_destroy(&loaded->former.gauge);
   free(loaded->term);
   memset(loaded, 0, sizeof *loaded);
 }

@@ -15,8 +15,9 @@
 static kaon_status find(QudaLinkType type, kaon_quda_links **links) {
   if ((int)type < 0 || (int)type >= KAON_QUDA_LINK_TYPES)
     return kaon_quda_refuse(
-        KAON_ERR_ARGUMENT, "links of type %d are not kept; %d (Wilson), %d (fat) and %d (long) are",
-        (int)type, (int)QUDA_WILSON_LINKS, (int)QUDA_ASQTAD_FAT_LINKS, (int)QUDA_ASQTAD_LONG_LINKS);
+        KAON_ERR_ARGUMENT,
+        "type of the links is %d, but must be %d (Wilson), %d (fat) or %d (long)", (int)type,
+        (int)QUDA_WILSON_LINKS, (int)QUDA_ASQTAD_FAT_LINKS, (int)QUDA_ASQTAD_LONG_LINKS);
   *links = &kaon_quda()->links[type];
   return KAON_OK;
 }
@@ -100,7 +101,13 @@ kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param) {
   if (!(param->anisotropy > 0.0))
     return kaon_quda_refuse(KAON_ERR_ARGUMENT, "anisotropy is %g, but must be above 0",
                             param->anisotropy);
+  if (param->t_boundary != QUDA_ANTI_PERIODIC_T && param->t_boundary != QUDA_PERIODIC_T)
+    return kaon_quda_refuse(
+        KAON_ERR_ARGUMENT, "t_boundary is %d, but must be %d (antiperiodic) or %d (periodic)",
+        (int)param->t_boundary, (int)QUDA_ANTI_PERIODIC_T, (int)QUDA_PERIODIC_T);
   if (links->gauge != NULL) kaon_quda_forget(links->gauge);
+  status = kaon_quda_clover_keeps(links, 0);
+  if (status != KAON_OK) return status;
   if (steps(param) == 0) status = load_su3(links, array, param);
   if (steps(param) > 0 || status == KAON_ERR_UNITARITY) status = load_any(links, array, param);
   links->param = *param;
@@ -110,6 +117,7 @@ kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param) {
 }
 
 void loadGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
+  KAON_QUDA_NEED(param);
   kaon_quda_check(__func__, kaon_quda_load(h_gauge, param));
 }
 
@@ -158,6 +166,7 @@ kaon_status kaon_quda_as_loaded(const kaon_quda_links *links, kaon_gauge **copy)
 }
 
 void saveGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
+  KAON_QUDA_NEED(param);
   const kaon_quda_links *links = NULL;
   kaon_gauge *copy = NULL;
   kaon_status status = kaon_quda_loaded(param->type, &links);
@@ -171,11 +180,13 @@ void saveGaugeQuda(void *h_gauge, QudaGaugeParam *param) {
 
 void freeUniqueGaugeQuda(QudaLinkType link_type) {
   const int kept = (int)link_type >= 0 && (int)link_type < KAON_QUDA_LINK_TYPES;
-  if (kept) drop(&kaon_quda()->links[link_type]);
+  if (!kept) return;
+  kaon_quda_check(__func__, kaon_quda_clover_keeps(&kaon_quda()->links[link_type], 1));
+  drop(&kaon_quda()->links[link_type]);
 }
 
 void freeGaugeQuda(void) {
-  for (int i = 0; i < KAON_QUDA_LINK_TYPES; i++) drop(&kaon_quda()->links[i]);
+  for (int i = 0; i < KAON_QUDA_LINK_TYPES; i++) freeUniqueGaugeQuda((QudaLinkType)i);
 }
 
 /* Neither is kept. */

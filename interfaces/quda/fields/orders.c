@@ -87,13 +87,15 @@ static kaon_status check(const kaon_gauge *gauge, const void *array, const QudaG
                               d, param->X[d], part[d]);
   if (w->order->native < 0 && kaon_quda_on_device(param->location))
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "links of order %s are in memory of a device, but are taken from host "
-                            "memory alone; orders QDP, MILC and CPS are taken from both",
+                            "links of order %s are in GPU memory, where only QDP, MILC and CPS are "
+                            "offered; use one of these or host memory",
                             w->order->name);
   for (int i = 0; i < w->order->arrays; i++)
     if (array == NULL || (w->order->arrays == 4 && ((void *const *)array)[i] == NULL))
-      return kaon_quda_refuse(KAON_ERR_ARGUMENT, "array %d of links in order %s is NULL", i,
-                              w->order->name);
+      return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                              "array %d of links in order %s is NULL; pass %d array%s", i,
+                              w->order->name, w->order->arrays,
+                              w->order->arrays == 4 ? "s, one for each direction" : "");
   return KAON_OK;
 }
 

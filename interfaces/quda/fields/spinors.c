@@ -66,9 +66,11 @@ static kaon_status identify(const kaon_vector *vector, client *c) {
       return KAON_OK;
     }
   }
-  return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "a vector is neither of Wilson spinors nor of staggered quarks on the "
-                          "lattice in use");
+  return kaon_quda_refuse(
+      KAON_ERR_UNSUPPORTED,
+      "Ls is %d, which fits no vectors on the lattice in use; set it to that of "
+      "the operator",
+      c->slices);
 }
 
 static kaon_status find_basis(QudaGammaBasis basis, client *c) {
@@ -91,18 +93,20 @@ static kaon_status find_order(QudaDiracFieldOrder order, client *c) {
     if (orders[i].order == order) c->order = &orders[i];
   if (c->order == NULL)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "dirac_order is %d, but must be one from %d (DIRAC) to %d "
-                            "(LEX); the internal order of a device is no client's",
+                            "dirac_order is %d, but must be from %d (DIRAC) to %d (LEX); QUDA's "
+                            "internal order is not offered",
                             (int)order, (int)QUDA_DIRAC_ORDER, (int)QUDA_LEX_DIRAC_ORDER);
   if (c->slices > 1 && c->order->deviation != NONE)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "spinors with a fifth dimension are in order %s; use order DIRAC (%d)",
-                            c->order->name, (int)QUDA_DIRAC_ORDER);
+    return kaon_quda_refuse(
+        KAON_ERR_UNSUPPORTED,
+        "dirac_order of spinors with a fifth dimension is %s, but must be DIRAC "
+        "(%d)",
+        c->order->name, (int)QUDA_DIRAC_ORDER);
   if (!c->whole && c->order->sites == KAON_SITES_LEXICOGRAPHIC)
-    return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "an array of one parity is in order LEX, which has both; use order "
-                            "DIRAC (%d)",
-                            (int)QUDA_DIRAC_ORDER);
+    return kaon_quda_refuse(
+        KAON_ERR_UNSUPPORTED,
+        "dirac_order is LEX, which is not offered for one parity; use DIRAC (%d)",
+        (int)QUDA_DIRAC_ORDER);
   return KAON_OK;
 }
 
@@ -112,7 +116,8 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
                 .slices = layout->slices > 1 ? layout->slices : 1,
                 .layout = KAON_VECTOR_LAYOUT_INIT};
   if (array == NULL)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "an array of spinors or colour vectors is NULL");
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "an array of spinors (source or solution) is NULL; pass an array");
   kaon_status status = identify(vector, c);
   if (status == KAON_OK && c->parity == KAON_FULL) c->whole = 1;
   if (status == KAON_OK) status = find_order(layout->order, c);
@@ -123,10 +128,11 @@ static kaon_status describe(const kaon_vector *vector, const void *array, int wh
         KAON_ERR_ARGUMENT, "cpu_prec of spinors is %d, but must be %d (double) or %d (single)",
         (int)layout->precision, (int)QUDA_DOUBLE_PRECISION, (int)QUDA_SINGLE_PRECISION);
   if (status == KAON_OK && c->order->deviation != NONE && kaon_quda_on_device(layout->location))
-    status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                              "spinors of order %s are in memory of a device, but are taken from "
-                              "host memory alone; orders DIRAC, QDP and LEX are taken from both",
-                              c->order->name);
+    status =
+        kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
+                         "spinors of order %s are in GPU memory, where only DIRAC, QDP and LEX "
+                         "are offered; use one of these or host memory",
+                         c->order->name);
   if (status != KAON_OK) return status;
   c->layout.sites = c->whole ? c->order->sites : KAON_SITES_ONE_PARITY;
   c->layout.components = c->order->components;

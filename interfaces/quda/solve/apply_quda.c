@@ -81,10 +81,12 @@ static kaon_status matrix(void *h_out, void *h_in, const QudaInvertParam *param,
 }
 
 void MatQuda(void *h_out, void *h_in, QudaInvertParam *inv_param) {
+  KAON_QUDA_NEED(inv_param);
   kaon_quda_check(__func__, matrix(h_out, h_in, inv_param, 0));
 }
 
 void MatDagMatQuda(void *h_out, void *h_in, QudaInvertParam *inv_param) {
+  KAON_QUDA_NEED(inv_param);
   kaon_quda_check(__func__, matrix(h_out, h_in, inv_param, 1));
 }
 
@@ -113,14 +115,20 @@ static kaon_status hop(void **h_out, void **h_in, const QudaInvertParam *param, 
     if (param->dagger == QUDA_DAG_YES) request.factor = -1;
     if (param->mass_normalization == QUDA_KAPPA_NORMALIZATION) request.factor /= 2 * param->mass;
   }
+  status = kaon_quda_check_factor(param, request.factor);
+  if (status != KAON_OK) return status;
   return apply(param, &request, HOP, (kaon_parity)(1 - (int)p), p, h_out, h_in, columns);
 }
 
 void dslashQuda(void *h_out, void *h_in, QudaInvertParam *inv_param, QudaParity parity) {
+  KAON_QUDA_NEED(inv_param);
   kaon_quda_check(__func__, hop(&h_out, &h_in, inv_param, parity, 1));
 }
 
 void dslashMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param, QudaParity parity) {
+  KAON_QUDA_NEED(param);
+  KAON_QUDA_NEED(h_x);
+  KAON_QUDA_NEED(h_b);
   kaon_status status = kaon_quda_check_columns(param->num_src);
   if (status == KAON_OK) status = hop(h_x, h_b, param, parity, param->num_src);
   kaon_quda_check(__func__, status);
@@ -147,5 +155,6 @@ static kaon_status clover(void *h_out, void *h_in, const QudaInvertParam *param,
 
 void cloverQuda(void *h_out, void *h_in, QudaInvertParam *inv_param, QudaParity parity,
                 int inverse) {
+  KAON_QUDA_NEED(inv_param);
   kaon_quda_check(__func__, clover(h_out, h_in, inv_param, parity, inverse));
 }

@@ -9,8 +9,9 @@
  * A tolerance is for the residual of the system as posed, in units of its source, and true_res is
  * that residual. Outside, vectors are in double; cuda_prec_sloppy is the precision inside. When to
  * replace the residual (reliable_delta) kaon decides by itself. */
-#include <float.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "operators.h"
@@ -40,6 +41,8 @@ static const struct {
               [QUDA_NORMOP_SOLVE] = {0, NORMAL}, [QUDA_NORMOP_PC_SOLVE] = {1, NORMAL},
               [QUDA_NORMERR_SOLVE] = {0, ERROR}, [QUDA_NORMERR_PC_SOLVE] = {1, ERROR}};
 
+enum { MOST_DIRECTIONS = 32 }; /* of GCR */
+
 /* One call. */
 typedef struct job {
   QudaInvertParam *param;
@@ -63,22 +66,25 @@ static kaon_status pose(job *j) {
   if (known) j->equations = solves[param->solve_type].equations;
   if (!known || (use.pc && !pc) || (use.normal && (use.pc != pc || j->equations == ERROR)))
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "solution_type %d does not go with solve_type %d: both must be of one "
-                            "parity or of all sites (MAT takes either), and NORMERR solves are for "
-                            "MAT and MATPC",
-                            (int)param->solution_type, (int)param->solve_type);
+                            "solution_type is %d and solve_type is %d, but both must be for one "
+                            "parity or both for all sites (MAT goes with both), and NORMERR needs "
+                            "MAT or MATPC; use solution_type %d (MAT)",
+                            (int)param->solution_type, (int)param->solve_type,
+                            (int)QUDA_MAT_SOLUTION);
   if (param->inv_type_precondition == QUDA_MG_INVERTER) {
     status = kaon_quda_multigrid(param->preconditioner, &j->multigrid);
     if (status == KAON_OK && (use.normal || j->equations != DIRECT))
       status = kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                                "multigrid is a preconditioner of direct solves; solution_type %d "
-                                "and solve_type %d ask for normal equations",
-                                (int)param->solution_type, (int)param->solve_type);
+                                "solution_type is %d and solve_type is %d, which are normal "
+                                "equations, but multigrid preconditions only direct solves; set "
+                                "solve_type to %d (DIRECT) or %d (DIRECT_PC)",
+                                (int)param->solution_type, (int)param->solve_type,
+                                (int)QUDA_DIRECT_SOLVE, (int)QUDA_DIRECT_PC_SOLVE);
     use.reduced = 0;
   } else if (param->inv_type_precondition != QUDA_INVALID_INVERTER)
     kaon_quda_print(QUDA_VERBOSE,
-                    "kaon: inv_type_precondition is %d, but solves have a preconditioner of type "
-                    "%d (multigrid) or none; this one has none",
+                    "kaon: inv_type_precondition is %d, but only %d (multigrid) is offered; the "
+                    "solve runs without a preconditioner",
                     (int)param->inv_type_precondition, (int)QUDA_MG_INVERTER);
   return status == KAON_OK ? kaon_quda_ask(param, &use, &j->request) : status;
 }
@@ -93,8 +99,8 @@ static kaon_status choose_method(const job *j, kaon_method *method) {
     }
   if (!found)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "inv_type is %d, which kaon does not have; take CG (%d), BiCGStab (%d) "
-                            "or GCR (%d)",
+                            "inv_type is %d, which is not offered; set it to %d (CG), %d "
+                            "(BiCGStab) or %d (GCR)",
                             (int)param->inv_type, (int)QUDA_CG_INVERTER,
                             (int)QUDA_BICGSTAB_INVERTER, (int)QUDA_GCR_INVERTER);
   if (j->equations == NORMAL) *method = KAON_CGNR;
@@ -104,26 +110,38 @@ static kaon_status choose_method(const job *j, kaon_method *method) {
   return KAON_OK;
 }
 
+/* What all solves need. `offered`: a sum of residual types. */
+static kaon_status check_stop(const QudaInvertParam *param, int offered) {
+  const int type = (int)param->residual_type;
+  const kaon_status status = kaon_quda_in_range("maxiter", param->maxiter, 1, INT_MAX);
+  if (status != KAON_OK || (type != 0 && (type & ~offered) == 0)) return status;
+  return kaon_quda_refuse(
+      KAON_ERR_ARGUMENT,
+      offered == QUDA_L2_RELATIVE_RESIDUAL
+          ? "residual_type is %d, but must be %d (relative) for shifts; set it, or use invertQuda()"
+          : "residual_type is %d, but must be %d (relative), 2 (absolute), 4 (heavy-quark) or a "
+            "sum",
+      type, (int)QUDA_L2_RELATIVE_RESIDUAL);
+}
+
 static kaon_status set_options(const job *j, kaon_solver_options *options) {
   const QudaInvertParam *param = j->param;
   kaon_status status = choose_method(j, &options->method);
   if (status == KAON_OK) status = kaon_quda_sloppy(param, &options->sloppy);
   if (status != KAON_OK) return status;
   options->reconstruct = j->request.reconstruct;
-  if (param->maxiter < 1)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "maxiter is %d, but must be positive",
-                            param->maxiter);
   const int heavy_quark = (param->residual_type & QUDA_HEAVY_QUARK_RESIDUAL) != 0;
-  const int norm = (param->residual_type & ~QUDA_HEAVY_QUARK_RESIDUAL) != 0;
-  if ((norm && param->tol == DBL_MIN) || (heavy_quark && param->tol_hq == DBL_MIN))
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.%s is not set",
-                            heavy_quark && param->tol_hq == DBL_MIN ? "tol_hq" : "tol");
+  const int absolute = (param->residual_type & QUDA_L2_ABSOLUTE_RESIDUAL) != 0;
+  const int norm = absolute || (param->residual_type & QUDA_L2_RELATIVE_RESIDUAL) != 0;
+  if (norm) status = kaon_quda_in_range("tol", param->tol, 0, absolute ? 1e300 : 1);
+  if (status == KAON_OK && heavy_quark) status = kaon_quda_in_range("tol_hq", param->tol_hq, 0, 1);
   options->tol = norm ? fmin(param->tol, 1) : 0;
-  options->heavy_quark_tol = heavy_quark ? fmin(param->tol_hq, 1) : 0;
+  options->heavy_quark_tol = heavy_quark ? param->tol_hq : 0;
   options->max_iterations = param->maxiter;
   options->preconditioner = j->multigrid;
-  if (options->method == KAON_GCR && param->gcrNkrylov > 0) options->subspace = param->gcrNkrylov;
-  return KAON_OK;
+  if (options->method == KAON_GCR && param->gcrNkrylov > 0)
+    options->subspace = param->gcrNkrylov < MOST_DIRECTIONS ? param->gcrNkrylov : MOST_DIRECTIONS;
+  return status;
 }
 
 /* ---- vectors ---- */
@@ -206,9 +224,9 @@ static kaon_status heavy_quark(const kaon_quda_system *system, const double *sig
 }
 
 /* Steps, time and a line for each column that did not reach its tolerances; 0 of a tolerance: any. */
-static void fill(QudaInvertParam *param, int columns, const kaon_column_report *reports,
-                 const kaon_solve_report *report, const double *tol, const double *tol_hq,
-                 double *true_res) {
+static void fill(QudaInvertParam *param, const char *what, int columns,
+                 const kaon_column_report *reports, const kaon_solve_report *report,
+                 const double *tol, double tol_hq, double *true_res) {
   param->iter = 0;
   param->secs = fmax(report->seconds, 1e-9); /* clients divide by it */
   param->gflops = report->flops * 1e-9;
@@ -216,12 +234,17 @@ static void fill(QudaInvertParam *param, int columns, const kaon_column_report *
     const kaon_column_report *c = &reports[k];
     if (c->iterations > param->iter) param->iter = c->iterations;
     true_res[k] = c->residual;
-    if (tol[0] + tol_hq[0] > 0 && c->reason != KAON_CONVERGED)
+    char target[32] = "", heavy[80] = "";
+    if (tol[k] > 0) snprintf(target, sizeof target, ", target %.3e", tol[k]);
+    if (tol_hq > 0)
+      snprintf(heavy, sizeof heavy, "; heavy-quark residual %.3e, target %.3e", c->heavy_quark,
+               tol_hq);
+    if (tol[k] + tol_hq > 0 && c->reason != KAON_CONVERGED)
       kaon_quda_print(QUDA_SUMMARIZE,
-                      "kaon: solution %d of %d: residual %.3e (heavy-quark %.3e) after %d "
-                      "iterations (%s), but %.3e (%.3e) was asked for; 0 means any",
-                      k + 1, columns, c->residual, c->heavy_quark, c->iterations,
-                      kaon_stop_reason_name(c->reason), tol[k], tol_hq[k]);
+                      "kaon: %s %d of %d did not converge (%s): residual %.3e after %d "
+                      "iterations%s%s",
+                      what, k + 1, columns, kaon_stop_reason_name(c->reason), c->residual,
+                      c->iterations, target, heavy);
   }
 }
 
@@ -233,8 +256,9 @@ static kaon_status find_action(const job *j, int count, const double *weight) {
   action[0] = action[1] = 0;
   if (j->request.embedded)
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "compute_action is set for a system of one parity with multigrid; set "
-                            "it to 0");
+                            "compute_action is %d, but it is not offered for one parity with "
+                            "multigrid; set it to 0",
+                            j->param->compute_action);
   kaon_status status = kaon_quda_vector(&j->request, parity, 1, &b);
   if (status == KAON_OK) status = kaon_quda_vector(&j->request, parity, 1, &x);
   if (status == KAON_OK) status = kaon_vector_copy_columns(b, 0, j->system->b, 0, 1);
@@ -250,7 +274,8 @@ static kaon_status find_action(const job *j, int count, const double *weight) {
 
 /* ---- solves ---- */
 
-/* The tolerance relative to the largest source, if that of the client is absolute. */
+/* The tolerance relative to the largest source, if that of the client is absolute. If it is both,
+ * the stricter counts. */
 static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *options) {
   double norm2[QUDA_MAX_MULTI_SRC], largest = 0;
   kaon_vector *b = NULL;
@@ -262,7 +287,8 @@ static kaon_status make_relative(const job *j, void **h_b, kaon_solver_options *
   kaon_vector_destroy(&b);
   for (int k = 0; k < j->columns && status == KAON_OK; k++) largest = fmax(largest, norm2[k]);
   if (status == KAON_OK && largest > 0)
-    options->tol = fmin(1, j->param->tol * fabs(j->request.factor) / sqrt(largest));
+    options->tol = fmin(j->param->residual_type & QUDA_L2_RELATIVE_RESIDUAL ? options->tol : 1,
+                        j->param->tol * fabs(j->request.factor) / sqrt(largest));
   return status;
 }
 
@@ -284,18 +310,48 @@ static kaon_status report_solve(const job *j, const kaon_column_report *columns,
   QudaInvertParam *param = j->param;
   const kaon_quda_request *request = &j->request;
   static const double one = 1;
-  double tol[QUDA_MAX_MULTI_SRC] = {0}, tol_hq[QUDA_MAX_MULTI_SRC] = {0};
+  double tol[QUDA_MAX_MULTI_SRC] = {0};
   kaon_status status = param->compute_action ? find_action(j, 1, &one) : KAON_OK;
   for (int k = 0; k < j->columns; k++) {
     tol[k] = options->tol;
-    tol_hq[k] = options->heavy_quark_tol;
     param->true_res_hq[k] = columns[k].heavy_quark;
   }
-  fill(param, j->columns, columns, report, tol, tol_hq, param->true_res);
+  fill(param, "solution", j->columns, columns, report, tol, options->heavy_quark_tol,
+       param->true_res);
   if (status == KAON_OK && param->compute_true_res && options->heavy_quark_tol == 0 &&
       !request->wilson && request->pc)
     status = heavy_quark(j->system, NULL, param->true_res_hq);
   return status;
+}
+
+/* Where half precision got no further, the solve goes on in single from where it is. */
+static kaon_status go_on(const job *j, const kaon_solver_options *options,
+                         kaon_column_report *columns, kaon_solve_report *report) {
+  kaon_solver_options single = *options;
+  kaon_solve_report more = KAON_SOLVE_REPORT_INIT;
+  kaon_solver *solver = NULL;
+  int stuck = 0, steps = 0, before[QUDA_MAX_MULTI_SRC];
+  for (int k = 0; k < j->columns; k++) {
+    before[k] = columns[k].iterations;
+    stuck |= columns[k].reason == KAON_STAGNATED || columns[k].reason == KAON_BREAKDOWN;
+    if (before[k] > steps) steps = before[k];
+  }
+  if (!stuck || options->sloppy != KAON_HALF || steps >= options->max_iterations) return KAON_OK;
+  single.sloppy = KAON_SINGLE;
+  single.max_iterations -= steps;
+  kaon_status status = kaon_solver_create(j->system->A, j->columns, &single, &solver);
+  if (status == KAON_OK)
+    status = kaon_solver_solve(solver, j->system->b, j->system->x, columns, &more);
+  kaon_solver_destroy(&solver);
+  if (status != KAON_OK) return status;
+  kaon_quda_print(QUDA_SUMMARIZE,
+                  "kaon: half precision (cuda_prec_sloppy %d) got no further after %d iterations; "
+                  "the solve went on in single (%d)",
+                  (int)QUDA_HALF_PRECISION, steps, (int)QUDA_SINGLE_PRECISION);
+  for (int k = 0; k < j->columns; k++) columns[k].iterations += before[k];
+  report->seconds += more.seconds;
+  report->flops += more.flops;
+  return KAON_OK;
 }
 
 static kaon_status solve(job *j, void **h_x, void **h_b) {
@@ -305,6 +361,9 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   QudaInvertParam *param = j->param;
   kaon_quda_solver_defaults(&options);
   kaon_status status = kaon_quda_check_columns(j->columns);
+  if (status == KAON_OK)
+    status = check_stop(j->param, QUDA_L2_RELATIVE_RESIDUAL | QUDA_L2_ABSOLUTE_RESIDUAL |
+                                      QUDA_HEAVY_QUARK_RESIDUAL);
   if (status == KAON_OK) status = pose(j);
   if (status == KAON_OK) status = kaon_quda_find(&j->request.key, &j->system);
   if (status == KAON_OK) status = set_options(j, &options);
@@ -318,6 +377,7 @@ static kaon_status solve(job *j, void **h_x, void **h_b) {
   if (status == KAON_OK) status = begin(j, h_x);
   if (status == KAON_OK)
     status = kaon_solver_solve(system->solver, system->b, system->x, columns, &report);
+  if (status == KAON_OK) status = go_on(j, &options, columns, &report);
   if (status == KAON_OK && param->chrono_make_resident)
     status = kaon_quda_keep_solution(param, system->x);
   if (status == KAON_OK) status = report_solve(j, columns, &report, &options);
@@ -333,23 +393,32 @@ static QudaVerbosity speak(QudaVerbosity verbosity) {
   return former;
 }
 
+/* Tells the client of a failure. */
+static void fail(QudaInvertParam *param, int columns, int most, double *res, double *res_hq) {
+  param->iter = -1;
+  param->secs = 1e-9; /* clients divide by it */
+  for (int k = 0; k < most && (k < columns || k == 0); k++) res[k] = res_hq[k] = NAN;
+}
+
 static void invert(const char *function, void **h_x, void **h_b, QudaInvertParam *param,
                    int columns) {
   job j = {.param = param, .columns = columns};
   const QudaVerbosity outside = speak(param->verbosity);
   const kaon_status status = solve(&j, h_x, h_b);
   speak(outside);
-  if (kaon_quda_ended(function, status, 1)) return;
-  param->iter = -1;
-  for (int k = 0; k == 0 || (k < columns && k < QUDA_MAX_MULTI_SRC); k++)
-    param->true_res[k] = param->true_res_hq[k] = NAN;
+  if (!kaon_quda_ended(function, status, 1))
+    fail(param, columns, QUDA_MAX_MULTI_SRC, param->true_res, param->true_res_hq);
 }
 
 void invertQuda(void *h_x, void *h_b, QudaInvertParam *param) {
+  KAON_QUDA_NEED(param);
   invert(__func__, &h_x, &h_b, param, 1);
 }
 
 void invertMultiSrcQuda(void **h_x, void **h_b, QudaInvertParam *param) {
+  KAON_QUDA_NEED(param);
+  KAON_QUDA_NEED(h_x);
+  KAON_QUDA_NEED(h_b);
   invert(__func__, h_x, h_b, param, param->num_src);
 }
 
@@ -367,14 +436,21 @@ static kaon_status pose_shifts(job *j, double *sigma) {
   if (status != KAON_OK) return status;
   if (staggered ? !use.pc || use.normal : !use.normal)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "solution_type is %d, but shifts are for MATPC (%d) of staggered "
-                            "operators, and for MATDAG_MAT (%d) and MATPCDAG_MATPC (%d) of others",
+                            "solution_type is %d, but solves with shifts need MATPC (%d) for "
+                            "staggered operators, else MATDAG_MAT (%d) or MATPCDAG_MATPC (%d)",
                             (int)param->solution_type, (int)QUDA_MATPC_SOLUTION,
                             (int)QUDA_MATDAG_MAT_SOLUTION, (int)QUDA_MATPCDAG_MATPC_SOLUTION);
-  for (int i = 0; i < j->columns; i++) least = fmin(least, param->offset[i]);
-  if (staggered && !(least >= 0))
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "the smallest offset is %g, but must not be below 0",
-                            least);
+  for (int i = 0; i < j->columns && status == KAON_OK; i++) {
+    char member[32];
+    snprintf(member, sizeof member, "offset[%d]", i);
+    status = kaon_quda_in_range(member, param->offset[i], staggered ? 0 : -1e300, 1e300);
+    snprintf(member, sizeof member, "tol_offset[%d]", i);
+    if (status == KAON_OK) status = kaon_quda_in_range(member, param->tol_offset[i], 0, 1);
+    least = fmin(least, param->offset[i]);
+  }
+  if (status == KAON_OK && param->tol_offset[0] == 0)
+    status = kaon_quda_in_range("tol", param->tol, 0, 1);
+  if (status != KAON_OK) return status;
   if (staggered) base.mass = sqrt(least) / 2;
   use.reduced = use.pc;
   status = kaon_quda_ask(&base, &use, &j->request);
@@ -391,19 +467,20 @@ static kaon_status solve_shifts(job *j, const double *sigma, void *h_b) {
   kaon_column_report reports[QUDA_MAX_MULTI_SHIFT];
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   double tol[QUDA_MAX_MULTI_SHIFT];
-  int heavy = 0;
+  int heavy = 0; /* 1: heavy-quark residuals are asked for; they do not stop the solve */
   memcpy(tol, param->tol_offset, sizeof tol);
-  if (tol[0] <= 0) tol[0] = param->tol;
+  if (tol[0] == 0) tol[0] = param->tol;
   kaon_status status = kaon_multishift_set_tol(system->shifts, tol);
   if (status == KAON_OK) status = kaon_quda_import(param, &h_b, system->b);
   if (status == KAON_OK) status = kaon_quda_scale(system->b, 1 / j->request.factor);
   if (status == KAON_OK)
     status = kaon_multishift_solve(system->shifts, system->b, system->x, reports, &report);
   if (status != KAON_OK) return status;
-  fill(param, j->columns, reports, &report, tol, param->tol_hq_offset, param->true_res_offset);
+  fill(param, "shift", j->columns, reports, &report, tol, 0, param->true_res_offset);
   param->true_res[0] = reports[0].residual;
   for (int i = 0; i < j->columns; i++) {
     param->iter_res_offset[i] = reports[i].stop_residual;
+    param->true_res_hq_offset[i] = 0;
     heavy |= param->tol_hq_offset[i] > 0;
   }
   if (heavy) status = heavy_quark(system, sigma, param->true_res_hq_offset);
@@ -416,10 +493,9 @@ static kaon_status shifts(job *j, void **h_x, void *h_b) {
   kaon_multishift_options options;
   double sigma[QUDA_MAX_MULTI_SHIFT];
   kaon_quda_shift_defaults(&options);
-  if (j->columns < 1 || j->columns > QUDA_MAX_MULTI_SHIFT)
-    return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_offset is %d, but must be from 1 to %d",
-                            j->columns, QUDA_MAX_MULTI_SHIFT);
-  kaon_status status = pose_shifts(j, sigma);
+  kaon_status status = kaon_quda_in_range("num_offset", j->columns, 1, QUDA_MAX_MULTI_SHIFT);
+  if (status == KAON_OK) status = check_stop(param, QUDA_L2_RELATIVE_RESIDUAL);
+  if (status == KAON_OK) status = pose_shifts(j, sigma);
   if (status == KAON_OK) status = kaon_quda_find(&j->request.key, &j->system);
   if (status == KAON_OK) status = kaon_quda_sloppy(param, &options.sloppy);
   if (status != KAON_OK) return status;
@@ -433,12 +509,12 @@ static kaon_status shifts(job *j, void **h_x, void *h_b) {
 }
 
 void invertMultiShiftQuda(void **h_x, void *h_b, QudaInvertParam *param) {
+  KAON_QUDA_NEED(param);
+  KAON_QUDA_NEED(h_x);
   job j = {.param = param, .columns = param->num_offset};
   const QudaVerbosity outside = speak(param->verbosity);
   const kaon_status status = shifts(&j, h_x, h_b);
   speak(outside);
-  if (kaon_quda_ended(__func__, status, 1)) return;
-  param->iter = -1;
-  for (int i = 0; i == 0 || (i < param->num_offset && i < QUDA_MAX_MULTI_SHIFT); i++)
-    param->true_res_offset[i] = param->true_res_hq_offset[i] = NAN;
+  if (!kaon_quda_ended(__func__, status, 1))
+    fail(param, j.columns, QUDA_MAX_MULTI_SHIFT, param->true_res_offset, param->true_res_hq_offset);
 }

@@ -66,9 +66,9 @@ static kaon_status find_dslash(QudaDslashType type, const dslash **found) {
       return KAON_OK;
     }
   return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                          "dslash_type is %d, but kaon has Wilson (%d), clover (%d), twisted mass "
-                          "(%d), twisted clover (%d), Shamir's domain walls (%d, %d), staggered "
-                          "(%d) and asqtad (%d)",
+                          "dslash_type is %d, but must be Wilson (%d), clover (%d), twisted mass "
+                          "(%d), twisted clover (%d), domain wall of Shamir (%d, %d), staggered "
+                          "(%d) or asqtad (%d)",
                           (int)type, (int)QUDA_WILSON_DSLASH, (int)QUDA_CLOVER_WILSON_DSLASH,
                           (int)QUDA_TWISTED_MASS_DSLASH, (int)QUDA_TWISTED_CLOVER_DSLASH,
                           (int)QUDA_DOMAIN_WALL_DSLASH, (int)QUDA_DOMAIN_WALL_4D_DSLASH,
@@ -87,9 +87,18 @@ static kaon_status find_matpc(QudaMatPCType type, int needed, kaon_quda_request 
                           (int)type, (int)QUDA_MATPC_EVEN_EVEN, (int)QUDA_MATPC_ODD_ODD_ASYMMETRIC);
 }
 
-static kaon_status need_number(double number, const char *name) {
-  if (number != DBL_MIN && isfinite(number)) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "QudaInvertParam.%s is not set", name);
+kaon_status kaon_quda_in_range(const char *member, double value, double least, double most) {
+  if (value == DBL_MIN || value == QUDA_INVALID_ENUM)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "QudaInvertParam.%s is not set; set it before this call", member);
+  if (value >= least && value <= most) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                          "QudaInvertParam.%s is %.10g, but must be from %.10g to %.10g", member,
+                          value, least, most);
+}
+
+static kaon_status need_number(double number, const char *member) {
+  return kaon_quda_in_range(member, number, -1e300, 1e300);
 }
 
 /* ---- what the operator is made of ---- */
@@ -100,12 +109,12 @@ static kaon_status ask_dirac(const QudaInvertParam *param, const dslash *d, kaon
   key->number[KAPPA] = param->kappa;
   if (status == KAON_OK && d->twisted) {
     status = need_number(param->mu, "mu");
-    if (status == KAON_OK && (param->twist_flavor == QUDA_TWIST_NONDEG_DOUBLET ||
+    if (status == KAON_OK && (param->twist_flavor != QUDA_TWIST_SINGLET ||
                               (param->tm_rho != 0 && param->tm_rho != DBL_MIN)))
       status = kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                                "twisted mass has one flavour in kaon, without tm_rho; set "
-                                "twist_flavor to %d (singlet) and tm_rho to 0",
-                                (int)QUDA_TWIST_SINGLET);
+                                "twist_flavor is %d and tm_rho is %g, but must be %d (singlet) "
+                                "and 0",
+                                (int)param->twist_flavor, param->tm_rho, (int)QUDA_TWIST_SINGLET);
     key->number[MU] = param->mu;
   }
   if (status == KAON_OK && d->clover) status = kaon_quda_loaded_clover(&clover);
@@ -119,8 +128,8 @@ static kaon_status ask_domain_wall(const QudaInvertParam *param, const kaon_quda
                                    kaon_quda_key *key) {
   if (param->dslash_type == QUDA_DOMAIN_WALL_DSLASH && (use->pc || use->site))
     return kaon_quda_refuse(KAON_ERR_UNSUPPORTED,
-                            "dslash_type is %d, whose parity counts the fifth coordinate; on one "
-                            "parity kaon has %d, whose parity counts four",
+                            "dslash_type is %d (five-dimensional parity), which is not offered on "
+                            "one parity; use %d (four-dimensional parity)",
                             (int)QUDA_DOMAIN_WALL_DSLASH, (int)QUDA_DOMAIN_WALL_4D_DSLASH);
   kaon_status status = need_number(param->mass, "mass");
   if (status == KAON_OK) status = need_number(param->m5, "m5");
@@ -139,8 +148,15 @@ static kaon_status ask_links(const dslash *d, kaon_quda_request *request) {
   if (status != KAON_OK) return status;
   if (naik != NULL && naik->lattice != request->links->lattice)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "fat and long links were loaded with two values of t_boundary; load "
-                            "both with one");
+                            "t_boundary of the fat links is %d and of the long links %d; load both "
+                            "with the same value",
+                            (int)request->links->param.t_boundary, (int)naik->param.t_boundary);
+  if (d->family == STAGGERED && naik == NULL && !request->links->param.staggered_phase_applied)
+    return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                            "dslash_type is %d (staggered), but the links were loaded with "
+                            "staggered_phase_applied = 0; load links that contain the phases, "
+                            "and set it to 1",
+                            (int)d->type);
   const QudaReconstructType stored = request->links->param.reconstruct_sloppy;
   request->reconstruct = KAON_RECONSTRUCT_18;
   if (request->links->special_unitary && stored == QUDA_RECONSTRUCT_12)
@@ -153,6 +169,15 @@ static kaon_status ask_links(const dslash *d, kaon_quda_request *request) {
   key->links[1] = naik != NULL ? naik->gauge : NULL;
   key->number[ANISOTROPY] = request->links->anisotropy;
   return KAON_OK;
+}
+
+kaon_status kaon_quda_check_factor(const QudaInvertParam *param, double factor) {
+  if (factor != 0 && isfinite(factor)) return KAON_OK;
+  return kaon_quda_refuse(KAON_ERR_ARGUMENT,
+                          "mass_normalization %d multiplies the operator by %g, because mass is "
+                          "%g, kappa %g and m5 %g; use another mass_normalization or other values",
+                          (int)param->mass_normalization, factor, param->mass, param->kappa,
+                          param->m5);
 }
 
 /* Sets the factor, and for staggered quarks the sign of the mass. */
@@ -181,7 +206,7 @@ static kaon_status normalise(const QudaInvertParam *param, const dslash *d,
   }
   request->factor = sign * pow(unit, -power);
   if (use->normal) request->factor *= request->factor;
-  return KAON_OK;
+  return kaon_quda_check_factor(param, request->factor);
 }
 
 /* How the adjoint is had. */
@@ -207,6 +232,8 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   int dagger = param->dagger == QUDA_DAG_YES;
   *request = (kaon_quda_request){.factor = 1, .pc = use->pc};
   kaon_status status = find_dslash(param->dslash_type, &d);
+  if (status == KAON_OK)
+    status = kaon_quda_in_range("dagger", param->dagger, QUDA_DAG_NO, QUDA_DAG_YES);
   if (status == KAON_OK) status = find_matpc(param->matpc_type, use->reduced || use->pc, request);
   if (status == KAON_OK) status = ask_links(d, request);
   if (status != KAON_OK) return status;
@@ -217,7 +244,9 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   if (d->family == DIRAC) status = ask_dirac(param, d, key);
   if (d->family == DOMAIN_WALL) status = ask_domain_wall(param, use, key);
   if (d->family == STAGGERED && !use->site) status = need_number(param->mass, "mass");
-  if (d->family == STAGGERED) key->number[MASS] = param->mass;
+  /* Without a mass, a reduction has one whose square is below the rounding of D D. */
+  if (d->family == STAGGERED)
+    key->number[MASS] = param->mass == 0 && use->pc && use->reduced ? 1e-100 : param->mass;
   if (status != KAON_OK || use->site) return status;
   if (use->reduced) {
     key->form[REDUCED] = 1;
@@ -227,8 +256,8 @@ kaon_status kaon_quda_ask(const QudaInvertParam *param, const kaon_quda_use *use
   if (d->family == STAGGERED && use->pc && use->normal)
     return kaon_quda_refuse(
         KAON_ERR_UNSUPPORTED,
-        "solution_type MATPCDAG_MATPC (%d) of a staggered operator: its form on "
-        "one parity is Hermitian already; ask for MATPC (%d)",
+        "solution_type is MATPCDAG_MATPC (%d), which staggered operators do not "
+        "offer; use MATPC (%d), which is Hermitian",
         (int)QUDA_MATPCDAG_MATPC_SOLUTION, (int)QUDA_MATPC_SOLUTION);
   if (param->solution_type == QUDA_MATPC_DAG_SOLUTION) dagger = !dagger;
   key->form[NORMAL] = use->normal && !use->apply;
@@ -316,9 +345,7 @@ kaon_status kaon_quda_sloppy(const QudaInvertParam *param, kaon_precision *slopp
 }
 
 kaon_status kaon_quda_check_columns(int columns) {
-  if (columns >= 1 && columns <= QUDA_MAX_MULTI_SRC) return KAON_OK;
-  return kaon_quda_refuse(KAON_ERR_ARGUMENT, "num_src is %d, but must be from 1 to %d", columns,
-                          QUDA_MAX_MULTI_SRC);
+  return kaon_quda_in_range("num_src", columns, 1, QUDA_MAX_MULTI_SRC);
 }
 
 const kaon_space *kaon_quda_space(const kaon_quda_request *request, kaon_parity parity) {

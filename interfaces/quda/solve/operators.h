@@ -41,6 +41,10 @@ kaon_status kaon_quda_update_operator(const kaon_quda_key *key, kaon_operator *M
 
 /* Of a solution type: on one parity; of A^dagger A. Errors: ARGUMENT. */
 kaon_status kaon_quda_solution_of(QudaSolutionType type, int *pc, int *normal);
+/* A member of QudaInvertParam must be set and in this range. Errors: ARGUMENT. */
+kaon_status kaon_quda_in_range(const char *member, double value, double least, double most);
+/* A factor of the operator must be finite and not 0. Errors: ARGUMENT. */
+kaon_status kaon_quda_check_factor(const QudaInvertParam *param, double factor);
 /* Checks num_src. */
 kaon_status kaon_quda_check_columns(int columns);
 /* cuda_prec_sloppy, or if it is not set cuda_prec. Errors: ARGUMENT. */

@@ -34,8 +34,8 @@ static kaon_status find(void *pointer, instance **found) {
   for (*found = kaon_quda()->multigrid; *found != NULL; *found = (*found)->next)
     if (*found == pointer) return KAON_OK;
   return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                          "the multigrid preconditioner %p is none of newMultigridQuda(), or was "
-                          "destroyed",
+                          "preconditioner %p is not from newMultigridQuda(), or was destroyed; "
+                          "create it first",
                           pointer);
 }
 
@@ -85,10 +85,10 @@ static kaon_status set_up(instance *mg, const QudaMultigridParam *param, const k
 
 static kaon_status ask(const QudaMultigridParam *param, kaon_quda_request *request) {
   const kaon_quda_use use = {.site = 1}; /* M itself */
-  if (param->invert_param == NULL)
+  if (param == NULL || param->invert_param == NULL)
     return kaon_quda_refuse(KAON_ERR_ARGUMENT,
-                            "QudaMultigridParam.invert_param is NULL, but says which operator the "
-                            "preconditioner is for");
+                            "QudaMultigridParam.invert_param is NULL; set it to the parameters of "
+                            "the operator");
   return kaon_quda_ask(param->invert_param, &use, request);
 }
 
@@ -96,9 +96,9 @@ static kaon_status create(const QudaMultigridParam *param, instance **made) {
   kaon_quda_request request;
   kaon_status status = ask(param, &request);
   if (status != KAON_OK) return status;
-  *made = calloc(1, sizeof **made);
-  if (*made == NULL)
-    return kaon_quda_refuse(KAON_ERR_MEMORY, "there is no memory for a multigrid preconditioner");
+  status = kaon_quda_allocate(sizeof **made, made);
+  if (status != KAON_OK) return status;
+  **made = (instance){0};
   (*made)->next = kaon_quda()->multigrid;
   kaon_quda()->multigrid = *made;
   status = set_up(*made, param, &request.key);
@@ -168,6 +168,7 @@ void destroyMultigridQuda(void *mg_instance) {
 void dumpMultigridQuda(void *mg_instance, QudaMultigridParam *param) {
   instance *mg;
   kaon_status status = find(mg_instance, &mg);
+  KAON_QUDA_NEED(param);
   if (status == KAON_OK && param->vec_outfile[0][0] == '\0')
     status = kaon_quda_refuse(KAON_ERR_ARGUMENT,
                               "QudaMultigridParam.vec_outfile[0] is empty, but must name a file");

@@ -1,6 +1,7 @@
 /* system.c - a few operators with their solvers. Contract: system.h. */
 #include "system.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,20 +92,35 @@ static kaon_status prepare_vectors(kaon_quda_system *system, kaon_status status,
   return status;
 }
 
+/* 1: a solver that could not be made may be with these changes: links that are not compressed, or
+ * single in place of half precision, which does not hold all links. */
+static int retry(kaon_status status, kaon_precision *sloppy, kaon_reconstruct *reconstruct) {
+  if (status == KAON_ERR_UNITARITY && *reconstruct != KAON_RECONSTRUCT_18) {
+    *reconstruct = KAON_RECONSTRUCT_18;
+    return 1;
+  }
+  if (status != KAON_ERR_UNSUPPORTED || *sloppy != KAON_HALF) return 0;
+  char why[512]; /* printing replaces the library's sentence */
+  snprintf(why, sizeof why, "%s", kaon_last_error(kaon_quda()->ctx));
+  kaon_quda_print(QUDA_SUMMARIZE,
+                  "kaon: cuda_prec_sloppy is %d (half), but the solve runs with %d (single): %s",
+                  (int)QUDA_HALF_PRECISION, (int)QUDA_SINGLE_PRECISION, why);
+  *sloppy = KAON_SINGLE;
+  return 1;
+}
+
 kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
                               int columns, const kaon_space *space) {
-  kaon_solver_options whole = *options;
+  kaon_solver_options own = *options;
   kaon_status status = KAON_OK;
-  whole.reconstruct = KAON_RECONSTRUCT_18;
   if (system->solver == NULL || system->columns != columns ||
       memcmp(&system->options, options, sizeof *options) != 0)
     drop_solver(system);
   if (system->solver == NULL) {
     memcpy(&system->options, options, sizeof *options);
     system->columns = columns;
-    status = kaon_solver_create(system->A, columns, options, &system->solver);
-    if (status == KAON_ERR_UNITARITY)
-      status = kaon_solver_create(system->A, columns, &whole, &system->solver);
+    do status = kaon_solver_create(system->A, columns, &own, &system->solver);
+    while (retry(status, &own.sloppy, &own.reconstruct));
   }
   return prepare_vectors(system, status, space, columns, columns);
 }
@@ -113,9 +129,8 @@ kaon_status kaon_quda_prepare_shifts(kaon_quda_system *system,
                                      const kaon_multishift_options *options, int shifts,
                                      const double *sigma, const kaon_space *space) {
   const size_t bytes = sizeof *sigma * (size_t)shifts;
-  kaon_multishift_options whole = *options;
+  kaon_multishift_options own = *options;
   kaon_status status = KAON_OK;
-  whole.reconstruct = KAON_RECONSTRUCT_18;
   if (system->shifts == NULL || system->columns != shifts ||
       memcmp(&system->shift_options, options, sizeof *options) != 0 ||
       memcmp(system->sigma, sigma, bytes) != 0)
@@ -124,9 +139,8 @@ kaon_status kaon_quda_prepare_shifts(kaon_quda_system *system,
     memcpy(&system->shift_options, options, sizeof *options);
     system->columns = shifts;
     memcpy(system->sigma, sigma, bytes);
-    status = kaon_multishift_create(system->A, shifts, sigma, options, &system->shifts);
-    if (status == KAON_ERR_UNITARITY)
-      status = kaon_multishift_create(system->A, shifts, sigma, &whole, &system->shifts);
+    do status = kaon_multishift_create(system->A, shifts, sigma, &own, &system->shifts);
+    while (retry(status, &own.sloppy, &own.reconstruct));
   }
   return prepare_vectors(system, status, space, 1, shifts);
 }

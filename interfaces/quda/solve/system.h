@@ -13,7 +13,7 @@ void kaon_quda_solver_defaults(kaon_solver_options *options);
 void kaon_quda_shift_defaults(kaon_multishift_options *options);
 /* Gives the system a solver of A with these options, and vectors b and x of `space` in A's precision.
  * What is there already and fits is kept. Links that cannot be compressed as the options say stay as
- * they are. */
+ * they are. Where half precision is not possible, single takes its place, and a line says so. */
 kaon_status kaon_quda_prepare(kaon_quda_system *system, const kaon_solver_options *options,
                               int columns, const kaon_space *space);
 /* The same with a solver of A for several shifts. Its tolerances are those of the options, or of
