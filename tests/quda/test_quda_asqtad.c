@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "tests/quda/milc_case.h"
+#include "tests/quda/quda_case.h"
 #include "tests/quda/solve_case.h"
 
 /* Sums of some 50 products, twice. */
@@ -188,17 +189,12 @@ static void test_shifts_are_masses(void **state) {
 }
 
 int main(int argc, char **argv) {
-#ifdef KAON_QUDA_MPI
-  MPI_Init(&argc, &argv);
-#else
-  (void)argc, (void)argv;
-#endif
+  quda_case ranks;
+  quda_case_start(&argc, &argv, &ranks);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_those_of_plain_c),
                                      cmocka_unit_test(test_solutions_go_through_the_operator),
                                      cmocka_unit_test(test_shifts_are_masses)};
   const int failed = test_main(tests, open_case, close_case);
-#ifdef KAON_QUDA_MPI
-  MPI_Finalize();
-#endif
+  quda_case_end();
   return failed;
 }

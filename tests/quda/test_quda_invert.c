@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/quda/quda_case.h"
 #include "tests/quda/solve_case.h"
 
 enum { LINK_SEED = 7 };
@@ -387,11 +388,8 @@ static void test_refusals_leave_the_client_alive(void **state) {
 }
 
 int main(int argc, char **argv) {
-#ifdef KAON_QUDA_MPI
-  MPI_Init(&argc, &argv);
-#else
-  (void)argc, (void)argv;
-#endif
+  quda_case ranks;
+  quda_case_start(&argc, &argv, &ranks);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_half_arrays_take_guesses),
                                      cmocka_unit_test(test_phases_are_a_boundary),
                                      cmocka_unit_test(test_shifts_are_those_of_the_client),
@@ -401,8 +399,6 @@ int main(int argc, char **argv) {
                                      cmocka_unit_test(test_staggered_mass_may_be_zero),
                                      cmocka_unit_test(test_refusals_leave_the_client_alive)};
   const int failed = test_main(tests, open_case, close_case);
-#ifdef KAON_QUDA_MPI
-  MPI_Finalize();
-#endif
+  quda_case_end();
   return failed;
 }

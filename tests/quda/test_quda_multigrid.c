@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "tests/quda/quda_case.h"
 #include "tests/quda/solve_case.h"
 
 enum { X = 8, BLOCK = 4, VECTORS = 8 };
@@ -123,16 +124,11 @@ static void test_links_may_change(void **state) {
 }
 
 int main(int argc, char **argv) {
-#ifdef KAON_QUDA_MPI
-  MPI_Init(&argc, &argv);
-#else
-  (void)argc, (void)argv;
-#endif
+  quda_case ranks;
+  quda_case_start(&argc, &argv, &ranks);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_solves_of_every_form_take_few_steps),
                                      cmocka_unit_test(test_links_may_change)};
   const int failed = test_main(tests, open_case, close_case);
-#ifdef KAON_QUDA_MPI
-  MPI_Finalize();
-#endif
+  quda_case_end();
   return failed;
 }

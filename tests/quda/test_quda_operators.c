@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/quda/quda_case.h"
 #include "tests/quda/solve_case.h"
 
 enum { COLUMNS = 12, LS = 4 };
@@ -351,19 +352,14 @@ static void test_solutions_go_through_the_operator(void **state) {
 }
 
 int main(int argc, char **argv) {
-#ifdef KAON_QUDA_MPI
-  MPI_Init(&argc, &argv);
-#else
-  (void)argc, (void)argv;
-#endif
+  quda_case ranks;
+  quda_case_start(&argc, &argv, &ranks);
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_columns_have_the_bits_of_the_library),
                                      cmocka_unit_test(test_operators_are_the_librarys),
                                      cmocka_unit_test(test_domain_walls_are_the_librarys),
                                      cmocka_unit_test(test_hops_are_parts_of_the_operator),
                                      cmocka_unit_test(test_solutions_go_through_the_operator)};
   const int failed = test_main(tests, open_case, close_case);
-#ifdef KAON_QUDA_MPI
-  MPI_Finalize();
-#endif
+  quda_case_end();
   return failed;
 }

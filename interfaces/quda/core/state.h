@@ -36,8 +36,7 @@ typedef struct kaon_quda_clover {
                    NULL: made from the Wilson links, with the product kappa csw of
                    param.clover_coeff */
   uint64_t digest;        /* as that of links */
-  kaon_quda_links former; /* those that a term is of that is still to be made, where others came in
-                             their place */
+  kaon_quda_links former; /* with a gauge: links that were replaced before their term was made */
 } kaon_quda_clover;
 
 /* What an operator is made of. Equal members mean the same operator. */

@@ -22,9 +22,9 @@ kaon_status kaon_quda_loaded_clover(const kaon_quda_clover **clover);
 kaon_status kaon_quda_load(const void *array, const QudaGaugeParam *param);
 kaon_status kaon_quda_load_clover(void *clover, void *inverse, QudaInvertParam *param);
 
-/* A clover term belongs to the links that it was loaded with. This must be called before they change:
- * keeps them, if the term is still to be made of them. `move` 1: the links go away, so that they need
- * not be copied; `links` then has none. Errors: MEMORY. */
+/* A clover term belongs to the links that were loaded when it was. Call this before these links
+ * change or go: it keeps them if the term is not made yet. `move` 0: it keeps a copy. 1: it takes the
+ * field itself, and `links` has none afterwards. Errors: MEMORY. */
 kaon_status kaon_quda_clover_keeps(kaon_quda_links *links, int move);
 
 /* A field of 18 reals in double for a client's links. */

@@ -324,7 +324,7 @@ static kaon_status report_solve(const job *j, const kaon_column_report *columns,
   return status;
 }
 
-/* Where half precision got no further, the solve goes on in single from where it is. */
+/* If a column stagnated or broke down in half precision, solves on in single from the last iterate. */
 static kaon_status go_on(const job *j, const kaon_solver_options *options,
                          kaon_column_report *columns, kaon_solve_report *report) {
   kaon_solver_options single = *options;
